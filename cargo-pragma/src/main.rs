@@ -1,0 +1,2 @@
+//! The `cargo pragma` command.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The `#[pragma_kernel]` attribute.
+#![forbid(unsafe_code)]

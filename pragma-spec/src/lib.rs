@@ -1,0 +1,2 @@
+//! The words that all Pragma crates share.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! The embedded engine.
+#![forbid(unsafe_code)]

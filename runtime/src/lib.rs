@@ -1,0 +1,1 @@
+//! What a crate with Pragma kernels depends on.
