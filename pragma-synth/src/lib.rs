@@ -1,2 +1,8 @@
-//! The embedded engine.
+//! The embedded engine: reads a function into a loop-nest IR, schedules it, writes SIMD kernels.
+//!
+//! One module per stage: [`ir`] is what a function means, `lift` reads it from Rust, `analyze`
+//! finds what may be changed, `action` changes it, `emit` writes it, `conduct` chooses what to
+//! try next. Everything here is pure: text and tokens in, values out.
 #![forbid(unsafe_code)]
+
+pub mod ir;

@@ -1,0 +1,15 @@
+//! The loop-nest IR: what a lifted function means, before and after scheduling.
+//!
+//! A [`Program`] is a structured imperative program over typed scalars and flat, row-major
+//! buffers. Schedule marks (vector, parallel, streaming stores) never change what a program
+//! computes beyond the order of reductions: read without its marks, a program is still the
+//! same function. Text form, checks and meaning live in the submodules `text`, `verify` and
+//! `interp`.
+
+mod expr;
+mod program;
+mod stmt;
+
+pub use expr::{BinaryOp, CompareOp, Const, Expr, Func};
+pub use program::{BufDecl, BufId, BufRole, Param, Program, Returns, VarDecl, VarId};
+pub use stmt::{Loop, Mark, Stmt, StoreHint};

@@ -1,0 +1,172 @@
+//! Programs: declarations around a body of statements.
+
+use pragma_spec::{Scalar, Shape};
+
+use super::Stmt;
+
+/// A scalar variable; indexes [`Program::vars`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VarId(pub u32);
+
+/// A buffer; indexes [`Program::bufs`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BufId(pub u32);
+
+/// A scalar variable, scalar parameter or loop counter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VarDecl {
+    /// A Rust identifier, unique among all variables, buffers and dimensions of the program.
+    pub name: String,
+    /// Its type.
+    pub scalar: Scalar,
+    /// Whether `Assign` may change it.
+    pub mutable: bool,
+}
+
+/// Where a buffer comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BufRole {
+    /// A shared slice or array parameter: read only.
+    Input,
+    /// A `&mut` slice or array parameter: its old content is meaningful, its new content is
+    /// a result.
+    Mutable,
+    /// The `Vec` the function returns; uninitialised on entry, every element is written.
+    Return,
+    /// A temporary of the function.
+    Local,
+}
+
+/// A flat, row-major, contiguous array. Distinct buffers never overlap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BufDecl {
+    /// A Rust identifier, unique among all variables, buffers and dimensions of the program.
+    pub name: String,
+    /// Element type.
+    pub elem: Scalar,
+    /// Where it comes from.
+    pub role: BufRole,
+    /// Extents over `Program::dims`; for a `Local` what is known of them (may be empty).
+    pub shape: Shape,
+}
+
+/// One parameter of the function, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Param {
+    /// A scalar, passed by value.
+    Scalar(VarId),
+    /// A slice or array.
+    Buffer(BufId),
+}
+
+/// What the function returns.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Returns {
+    /// `()`.
+    #[default]
+    Nothing,
+    /// One scalar, or a tuple of several; `Stmt::Return` gives the values, and the body of
+    /// such a program always ends in one.
+    Scalars(Vec<Scalar>),
+    /// A `Vec`, held in a buffer of role `Return`.
+    Buffer(BufId),
+}
+
+/// A function over scalars and flat buffers.
+///
+/// Shapes are a precondition: a program means something only for arguments whose lengths match
+/// the declared shapes under some assignment of the dimensions. The dispatch shim checks that
+/// and runs the reference otherwise.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Program {
+    /// The function's name.
+    pub name: String,
+    /// Names of the symbolic sizes, in the order in which a kernel takes them.
+    pub dims: Vec<String>,
+    /// Parameters in the order of the signature.
+    pub params: Vec<Param>,
+    /// All scalar variables.
+    pub vars: Vec<VarDecl>,
+    /// All buffers.
+    pub bufs: Vec<BufDecl>,
+    /// What it does.
+    pub body: Vec<Stmt>,
+    /// What it returns.
+    pub returns: Returns,
+}
+
+impl Program {
+    /// The declaration of `var`.
+    ///
+    /// # Panics
+    /// If `var` belongs to another program.
+    pub fn var(&self, var: VarId) -> &VarDecl {
+        &self.vars[var.0 as usize]
+    }
+
+    /// The declaration of `buf`.
+    ///
+    /// # Panics
+    /// If `buf` belongs to another program.
+    pub fn buf(&self, buf: BufId) -> &BufDecl {
+        &self.bufs[buf.0 as usize]
+    }
+
+    /// Declares a variable under `name`, or `name_1`, `name_2`, .. if that is taken.
+    pub fn add_var(&mut self, name: &str, scalar: Scalar, mutable: bool) -> VarId {
+        let name = self.fresh_name(name);
+        self.vars.push(VarDecl {
+            name,
+            scalar,
+            mutable,
+        });
+        VarId(self.vars.len() as u32 - 1)
+    }
+
+    /// Declares a buffer under `name`, or `name_1`, `name_2`, .. if that is taken.
+    pub fn add_buf(&mut self, name: &str, elem: Scalar, role: BufRole, shape: Shape) -> BufId {
+        let name = self.fresh_name(name);
+        self.bufs.push(BufDecl {
+            name,
+            elem,
+            role,
+            shape,
+        });
+        BufId(self.bufs.len() as u32 - 1)
+    }
+
+    /// The index of the dimension called `name`, adding it if need be.
+    pub fn add_dim(&mut self, name: &str) -> usize {
+        match self.dims.iter().position(|dim| dim == name) {
+            Some(index) => index,
+            None => {
+                self.dims.push(name.to_owned());
+                self.dims.len() - 1
+            }
+        }
+    }
+
+    /// Calls `visit` on every statement, parents first, in program order.
+    pub fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Stmt)) {
+        self.body.iter().for_each(|stmt| stmt.walk(visit));
+    }
+
+    fn fresh_name(&self, wanted: &str) -> String {
+        let taken = |name: &str| {
+            self.vars.iter().any(|var| var.name == name)
+                || self.bufs.iter().any(|buf| buf.name == name)
+                || self.dims.iter().any(|dim| dim == name)
+        };
+        if !taken(wanted) {
+            return wanted.to_owned();
+        }
+        let mut n = 1u32;
+        loop {
+            let name = format!("{wanted}_{n}");
+            if !taken(&name) {
+                return name;
+            }
+            n += 1;
+        }
+    }
+}
