@@ -57,6 +57,9 @@ pub enum Param {
     Scalar(VarId),
     /// A slice or array.
     Buffer(BufId),
+    /// An integer parameter whose value is the dimension `Program::dims[i]`. A kernel takes it
+    /// among the dimensions only.
+    Dim(usize),
 }
 
 /// What the function returns.
