@@ -1,0 +1,1 @@
+//! Vectors of one width per tier.
