@@ -1,2 +1,6 @@
-//! The `cargo pragma` command.
-fn main() {}
+//! The `cargo pragma` command: everything is in the library.
+#![forbid(unsafe_code)]
+
+fn main() -> std::process::ExitCode {
+    cargo_pragma::cli::main()
+}

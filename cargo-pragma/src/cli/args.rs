@@ -1,0 +1,254 @@
+//! The command line, as clap reads it.
+//!
+//! Owns names, defaults and help texts of commands and flags. What they mean is in `command`.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, builder::Styles};
+
+use super::budget::Budget;
+use super::shell::{Color, Format};
+
+const STYLES: Styles = Styles::styled()
+    .header(anstyle_bold_green())
+    .usage(anstyle_bold_green())
+    .literal(anstyle_bold_cyan());
+
+const fn anstyle_bold_green() -> clap::builder::styling::Style {
+    clap::builder::styling::AnsiColor::BrightGreen
+        .on_default()
+        .bold()
+}
+
+const fn anstyle_bold_cyan() -> clap::builder::styling::Style {
+    clap::builder::styling::AnsiColor::BrightCyan
+        .on_default()
+        .bold()
+}
+
+/// Tunes functions marked #[pragma_kernel]: writes faster kernels for them, proves each against the function itself,
+/// and vendors the winners as plain source.
+#[derive(Debug, Parser)]
+#[command(name = "cargo pragma", bin_name = "cargo pragma", version, styles = STYLES, max_term_width = 110)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Prepare a package: the dependency, pragma/index.toml, a commented [package.metadata.pragma]
+    Init(InitArgs),
+    /// List every kernel with its state
+    List(ListArgs),
+    /// Search faster kernels, prove them, vendor the winners
+    Tune(TuneArgs),
+    /// For CI: do functions and kernels still belong together, and are the kernels right?
+    Check(CheckArgs),
+    /// Time the reference against the vendored kernels on this machine
+    Bench(BenchArgs),
+    /// Show how a function was read and what was tried, or why it could not be read
+    Explain(ExplainArgs),
+    /// Show what this machine can do, and how to get what is missing
+    Doctor(DoctorArgs),
+    /// Remove orphaned kernels and caches
+    Clean(CleanArgs),
+}
+
+impl Command {
+    /// The flags that every command has.
+    pub fn common(&self) -> &Common {
+        match self {
+            Command::Init(args) => &args.common,
+            Command::List(args) => &args.common,
+            Command::Tune(args) => &args.common,
+            Command::Check(args) => &args.common,
+            Command::Bench(args) => &args.common,
+            Command::Explain(args) => &args.common,
+            Command::Doctor(args) => &args.common,
+            Command::Clean(args) => &args.common,
+        }
+    }
+}
+
+/// The flags that every command has.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Common {
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH", help_heading = "Package selection")]
+    pub manifest_path: Option<PathBuf>,
+    /// Package to work on (repeatable)
+    #[arg(short, long, value_name = "NAME", help_heading = "Package selection")]
+    pub package: Vec<String>,
+    /// All packages of the workspace
+    #[arg(long, help_heading = "Package selection")]
+    pub workspace: bool,
+    /// Features to build with, comma separated (repeatable)
+    #[arg(
+        short = 'F',
+        long,
+        value_name = "FEATURES",
+        value_delimiter = ',',
+        help_heading = "Features and build"
+    )]
+    pub features: Vec<String>,
+    /// Build with all features
+    #[arg(long, help_heading = "Features and build")]
+    pub all_features: bool,
+    /// Build without the default feature
+    #[arg(long, help_heading = "Features and build")]
+    pub no_default_features: bool,
+    /// Profile in which the reference is compiled
+    #[arg(
+        long,
+        value_name = "PROFILE",
+        default_value = "release",
+        help_heading = "Features and build"
+    )]
+    pub profile: String,
+    /// Do not touch the network
+    #[arg(long, help_heading = "Features and build")]
+    pub offline: bool,
+    /// Require that Cargo.lock is up to date
+    #[arg(long, help_heading = "Features and build")]
+    pub locked: bool,
+    /// How results are printed on standard output
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        help_heading = "Output"
+    )]
+    pub format: Format,
+    /// When to use colour
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        help_heading = "Output"
+    )]
+    pub color: Color,
+    /// No progress messages; warnings and errors remain
+    #[arg(short, long, action = ArgAction::SetTrue, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// Flags of `init`.
+#[derive(Clone, Debug, Args)]
+pub struct InitArgs {
+    /// Depend on pragma-runtime from this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "git")]
+    pub path: Option<PathBuf>,
+    /// Depend on pragma-runtime from this git repository
+    #[arg(long, value_name = "URL")]
+    pub git: Option<String>,
+    /// See [`Common`].
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `list`.
+#[derive(Clone, Debug, Args)]
+pub struct ListArgs {
+    /// See [`Common`].
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `tune`.
+#[derive(Clone, Debug, Args)]
+pub struct TuneArgs {
+    /// Kernels to tune, even where nothing has changed [default: all that are not fresh]
+    #[arg(value_name = "KERNEL")]
+    pub kernels: Vec<String>,
+    /// Targets: cpu (every tier this machine has), x86-64-v3, x86-64-v4, cuda
+    #[arg(
+        long,
+        value_name = "TARGETS",
+        value_delimiter = ',',
+        default_value = "cpu"
+    )]
+    pub target: Vec<String>,
+    /// Engines that write kernels: synth
+    #[arg(
+        long,
+        value_name = "ENGINES",
+        value_delimiter = ',',
+        default_value = "synth"
+    )]
+    pub engine: Vec<String>,
+    /// Limits of the run: time, candidates per kernel and target, money: 5m,200c,$2 [default: 20 s per kernel]
+    #[arg(long, value_name = "LIMITS")]
+    pub budget: Option<Budget>,
+    /// Search and report, but write nothing into the package
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Compilers to run at once [default: the number of cores]
+    #[arg(short, long, value_name = "N")]
+    pub jobs: Option<std::num::NonZeroUsize>,
+    /// Continue an interrupted run: what was judged before is not judged again
+    #[arg(long)]
+    pub resume: bool,
+    /// Tune fresh kernels too
+    #[arg(long)]
+    pub force: bool,
+    /// See [`Common`].
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `check`.
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// Do not build or run anything: compare files only
+    #[arg(long)]
+    pub no_run: bool,
+    /// See [`Common`].
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `bench`.
+#[derive(Clone, Debug, Args)]
+pub struct BenchArgs {
+    /// Kernels to time [default: all that are fresh]
+    #[arg(value_name = "KERNEL")]
+    pub kernels: Vec<String>,
+    /// See [`Common`].
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `explain`.
+#[derive(Clone, Debug, Args)]
+pub struct ExplainArgs {
+    /// The kernel to explain
+    #[arg(value_name = "KERNEL")]
+    pub kernel: String,
+    /// See [`Common`].
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `doctor`.
+#[derive(Clone, Debug, Args)]
+pub struct DoctorArgs {
+    /// See [`Common`].
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `clean`.
+#[derive(Clone, Debug, Args)]
+pub struct CleanArgs {
+    /// Say what would be removed, and remove nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// See [`Common`].
+    #[command(flatten)]
+    pub common: Common,
+}
