@@ -5,4 +5,5 @@
 //! try next. Everything here is pure: text and tokens in, values out.
 #![forbid(unsafe_code)]
 
+pub mod analyze;
 pub mod ir;

@@ -33,6 +33,16 @@ pub enum Mark {
         /// With fewer innermost iterations than this in all, blocks run on the calling thread.
         serial_below: u64,
     },
+    /// Blocks of iterations on several threads, each block in vectors: `Parallel` and `Vector`
+    /// of one and the same loop.
+    ParallelVector {
+        /// As for `Parallel`.
+        grain: u64,
+        /// As for `Parallel`.
+        serial_below: u64,
+        /// As for `Vector`.
+        unroll: u32,
+    },
     /// Body repeated `factor` times per step, remainder by a serial loop.
     Unroll {
         /// Copies of the body, at least 2.

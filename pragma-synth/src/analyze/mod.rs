@@ -1,0 +1,7 @@
+//! Facts about programs that actions and the emitter rest on.
+
+pub mod bounds;
+pub mod depend;
+pub mod poly;
+pub mod reduce;
+pub mod traffic;
