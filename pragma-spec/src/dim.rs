@@ -4,6 +4,9 @@
 //! dimensions is `guard`'s business.
 
 use std::fmt;
+use std::str::FromStr;
+
+use crate::attribute_grammar::{ShapeText, dim_expr};
 
 /// An expression over non-negative dimensions. Evaluated in checked `u64` arithmetic.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -121,5 +124,31 @@ impl fmt::Display for Shape {
             write!(f, "{extent}")?;
         }
         f.write_str("]")
+    }
+}
+
+/// The text is not a size or a shape.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a {1}")]
+pub struct InvalidShape(pub String, pub &'static str);
+
+impl FromStr for DimExpr {
+    type Err = InvalidShape;
+
+    fn from_str(text: &str) -> Result<Self, InvalidShape> {
+        let expr = syn::parse_str::<syn::Expr>(text).ok();
+        expr.and_then(|expr| dim_expr(&expr).ok())
+            .ok_or_else(|| InvalidShape(text.to_owned(), "size"))
+    }
+}
+
+impl FromStr for Shape {
+    type Err = InvalidShape;
+
+    fn from_str(text: &str) -> Result<Self, InvalidShape> {
+        match syn::parse_str::<ShapeText>(text) {
+            Ok(ShapeText(shape)) => Ok(shape),
+            Err(_) => Err(InvalidShape(text.to_owned(), "shape")),
+        }
     }
 }

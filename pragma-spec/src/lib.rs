@@ -4,10 +4,38 @@
 //! manifest format. Does no I/O: callers hand in text and tokens and get values back.
 #![forbid(unsafe_code)]
 
+mod attribute;
+mod attribute_grammar;
+mod canonical;
+pub mod codegen;
 mod dim;
+mod error;
+mod fingerprint;
+mod guard;
+mod index;
+mod kernel_id;
+mod manifest;
+mod record;
 mod scalar;
+mod signature;
+mod suggest;
 mod target;
 
-pub use dim::{DimExpr, Shape};
+pub use attribute::{Accuracy, InputSpec, KernelAttribute, TargetSet, TuneSize, dims_of};
+pub use canonical::canonical_tokens;
+pub use dim::{DimExpr, InvalidShape, Shape};
+pub use error::SpecError;
+pub use fingerprint::{
+    Fingerprint, InvalidFingerprint, canonical_text, dependency_hash, fingerprint, harness_symbol,
+    text_sha256,
+};
+pub use guard::{Guard, GuardError, GuardParam, GuardStep};
+pub use index::{INDEX_FORMAT, Index, IndexEntry, IndexError};
+pub use kernel_id::{InvalidKernelId, KernelId};
+pub use manifest::{
+    Artefact, MANIFEST_FORMAT, Manifest, ManifestError, TargetOutcome, Variant, VerificationRecord,
+};
+pub use record::RecordError;
 pub use scalar::{Scalar, UnknownScalar};
+pub use signature::{KernelSignature, ParamKind, ParamSig, ReturnSig};
 pub use target::{Target, UnknownTarget};

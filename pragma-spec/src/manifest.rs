@@ -1,0 +1,285 @@
+//! The record that lies beside the kernels of one function.
+//!
+//! Owns the data and its text. The text is byte-stable: the same data gives the same bytes, and nothing in
+//! it depends on the machine, the time or the path of the crate.
+
+use std::str::FromStr;
+
+use crate::record::{Record, RecordError, quote_text, strings};
+use crate::{Fingerprint, KernelId, Shape, Target};
+
+/// The newest manifest format this version reads and writes.
+pub const MANIFEST_FORMAT: u32 = 1;
+
+/// `pragma/<kernel>/manifest.toml`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manifest {
+    /// Format version of the file.
+    pub format: u32,
+    /// The kernel's directory.
+    pub kernel: KernelId,
+    /// The function's name.
+    pub function: String,
+    /// The package it belongs to.
+    pub package: String,
+    /// The module path inside the crate: `a::b`, empty for the root.
+    pub module: String,
+    /// What the function looked like when its kernels were made.
+    pub fingerprint: Fingerprint,
+    /// What the helpers and constants it uses looked like.
+    pub dependencies: Fingerprint,
+    /// The signature, for readers.
+    pub signature: String,
+    /// Dimensions, in the order in which kernels take them.
+    pub dims: Vec<String>,
+    /// The shape of every slice parameter, and of `return` where the function returns a `Vec`; inferred ones included.
+    pub shapes: Vec<(String, Shape)>,
+    /// One entry per target that was tuned for.
+    pub artefacts: Vec<Artefact>,
+    /// What the kernels were tested for.
+    pub verification: VerificationRecord,
+}
+
+/// What tuning for one target came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Artefact {
+    /// The target.
+    pub target: Target,
+    /// Whether there is a kernel.
+    pub outcome: TargetOutcome,
+    /// Why there is none, where that is so.
+    pub reason: Option<String>,
+    /// The file in the kernel's directory.
+    pub file: Option<String>,
+    /// [`crate::text_sha256`] of that file.
+    pub sha256: Option<String>,
+    /// What to run for which problem size: ascending by `max_elements`, the last without bound.
+    pub variants: Vec<Variant>,
+}
+
+/// How tuning for one target ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetOutcome {
+    /// There is a kernel that is faster than the reference.
+    Tuned,
+    /// No kernel is faster than the reference.
+    ReferenceFastest,
+    /// No candidate could be proven.
+    Unproven,
+}
+
+/// What to run up to some problem size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// The function in the file, or `reference`.
+    pub entry: String,
+    /// The most elements, summed over all slice parameters, that this is for; `None` is no bound.
+    pub max_elements: Option<u64>,
+    /// The problem size it was tuned for, as `TuneSize` prints it.
+    pub tune: String,
+    /// Who wrote it: `synth`, ..
+    pub engine: String,
+    /// The schedule that reproduces it.
+    pub actions: Vec<String>,
+    /// The seed of the search.
+    pub seed: u64,
+}
+
+/// What a winner has survived, and what nobody looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VerificationRecord {
+    /// Properties that were tested.
+    pub checked: Vec<String>,
+    /// Properties that were not.
+    pub unchecked: Vec<String>,
+    /// The accuracy policy, in words.
+    pub accuracy: String,
+}
+
+/// A manifest cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ManifestError {
+    /// Written by a later version of Pragma.
+    #[error("format {0} is newer than this version of pragma understands ({MANIFEST_FORMAT})")]
+    Newer(u32),
+    /// Not what a manifest looks like.
+    #[error(transparent)]
+    Malformed(#[from] RecordError),
+}
+
+impl TargetOutcome {
+    /// The word in the manifest and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TargetOutcome::Tuned => "tuned",
+            TargetOutcome::ReferenceFastest => "reference-fastest",
+            TargetOutcome::Unproven => "unproven",
+        }
+    }
+}
+
+impl FromStr for TargetOutcome {
+    type Err = RecordError;
+
+    fn from_str(text: &str) -> Result<Self, RecordError> {
+        [
+            TargetOutcome::Tuned,
+            TargetOutcome::ReferenceFastest,
+            TargetOutcome::Unproven,
+        ]
+        .into_iter()
+        .find(|outcome| outcome.name() == text)
+        .ok_or_else(|| RecordError(format!("`{text}` is not an outcome")))
+    }
+}
+
+impl Manifest {
+    /// Reads the text of a manifest. Keys it does not know are ignored.
+    ///
+    /// # Errors
+    /// If the text is not TOML, its format is newer, or something is missing or of the wrong kind.
+    pub fn parse(text: &str) -> Result<Self, ManifestError> {
+        let root = Record::parse(text)?;
+        let format = root.number("format")?;
+        if format > MANIFEST_FORMAT {
+            return Err(ManifestError::Newer(format));
+        }
+        let shapes = root
+            .tables("shapes")?
+            .iter()
+            .map(|shape| Ok((shape.text("name")?, shape.parsed("shape")?)))
+            .collect::<Result<_, RecordError>>()?;
+        let artefacts = root.tables("artefact")?;
+        let verification = root.table("verification")?;
+        Ok(Manifest {
+            format,
+            kernel: root.parsed("kernel")?,
+            function: root.text("function")?,
+            package: root.text("package")?,
+            module: root.text("module")?,
+            fingerprint: root.parsed("fingerprint")?,
+            dependencies: root.parsed("dependencies")?,
+            signature: root.text("signature")?,
+            dims: root.texts("dims")?,
+            shapes,
+            artefacts: artefacts
+                .iter()
+                .map(Artefact::read)
+                .collect::<Result<_, _>>()?,
+            verification: VerificationRecord {
+                checked: verification.texts("checked")?,
+                unchecked: verification.texts("unchecked")?,
+                accuracy: verification.text("accuracy")?,
+            },
+        })
+    }
+
+    /// The text of the manifest, with LF line ends and a final one.
+    pub fn to_toml(&self) -> String {
+        let mut out = String::from(
+            "# Written by `cargo pragma tune`; do not edit. `cargo pragma check` compares it with the source.\n",
+        );
+        let mut line = |key: &str, value: &str| {
+            out.push_str(&format!("{key} = {value}\n"));
+        };
+        line("format", &self.format.to_string());
+        line("kernel", &quote_text(self.kernel.as_str()));
+        line("function", &quote_text(&self.function));
+        line("package", &quote_text(&self.package));
+        line("module", &quote_text(&self.module));
+        line("fingerprint", &quote_text(self.fingerprint.as_str()));
+        line("dependencies", &quote_text(self.dependencies.as_str()));
+        line("signature", &quote_text(&self.signature));
+        line("dims", &strings(&self.dims));
+        out.push_str("shapes = [\n");
+        for (name, shape) in &self.shapes {
+            out.push_str(&format!(
+                "    {{ name = {}, shape = {} }},\n",
+                quote_text(name),
+                quote_text(&shape.to_string())
+            ));
+        }
+        out.push_str("]\n");
+        for artefact in &self.artefacts {
+            artefact.write(&mut out);
+        }
+        out.push_str(&format!(
+            "\n[verification]\naccuracy = {}\nchecked = {}\nunchecked = {}\n",
+            quote_text(&self.verification.accuracy),
+            strings(&self.verification.checked),
+            strings(&self.verification.unchecked)
+        ));
+        out
+    }
+
+    /// What tuning for `target` came to, if it was tuned for.
+    pub fn artefact(&self, target: Target) -> Option<&Artefact> {
+        self.artefacts
+            .iter()
+            .find(|artefact| artefact.target == target)
+    }
+}
+
+impl Artefact {
+    fn read(record: &Record) -> Result<Self, RecordError> {
+        let variants = record.tables("variant")?;
+        Ok(Artefact {
+            target: record.parsed("target")?,
+            outcome: record.parsed("outcome")?,
+            reason: record.optional_text("reason")?,
+            file: record.optional_text("file")?,
+            sha256: record.optional_text("sha256")?,
+            variants: variants
+                .iter()
+                .map(Variant::read)
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn write(&self, out: &mut String) {
+        out.push_str("\n[[artefact]]\n");
+        out.push_str(&format!("target = {}\n", quote_text(self.target.name())));
+        out.push_str(&format!("outcome = {}\n", quote_text(self.outcome.name())));
+        let optional = [
+            ("reason", &self.reason),
+            ("file", &self.file),
+            ("sha256", &self.sha256),
+        ];
+        for (key, value) in optional {
+            if let Some(value) = value {
+                out.push_str(&format!("{key} = {}\n", quote_text(value)));
+            }
+        }
+        for variant in &self.variants {
+            variant.write(out);
+        }
+    }
+}
+
+impl Variant {
+    fn read(record: &Record) -> Result<Self, RecordError> {
+        Ok(Variant {
+            entry: record.text("entry")?,
+            max_elements: record.optional_number("max_elements")?,
+            tune: record.text("tune")?,
+            engine: record.text("engine")?,
+            actions: record.texts("actions")?,
+            seed: record.number("seed")?,
+        })
+    }
+
+    fn write(&self, out: &mut String) {
+        out.push_str("\n[[artefact.variant]]\n");
+        out.push_str(&format!("entry = {}\n", quote_text(&self.entry)));
+        if let Some(max) = self.max_elements {
+            out.push_str(&format!("max_elements = {max}\n"));
+        }
+        out.push_str(&format!(
+            "tune = {}\nengine = {}\nactions = {}\nseed = {}\n",
+            quote_text(&self.tune),
+            quote_text(&self.engine),
+            strings(&self.actions),
+            self.seed
+        ));
+    }
+}

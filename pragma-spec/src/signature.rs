@@ -1,0 +1,391 @@
+//! What a kernel function takes and returns.
+//!
+//! Owns the types and reading them from a function signature. How lengths relate is a matter of
+//! shapes: see `attribute` and `guard`.
+
+use std::fmt;
+
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+
+use crate::{Scalar, SpecError};
+
+/// The signature of a function that may have kernels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelSignature {
+    /// The function's name.
+    pub name: String,
+    /// Its parameters, in order.
+    pub params: Vec<ParamSig>,
+    /// What it returns.
+    pub returns: ReturnSig,
+}
+
+/// One parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamSig {
+    /// Its name, without `mut`.
+    pub name: String,
+    /// Its type.
+    pub kind: ParamKind,
+}
+
+/// The type of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamKind {
+    /// A scalar by value.
+    Scalar(Scalar),
+    /// `&[T]` or `&mut [T]`.
+    Slice {
+        /// `T`.
+        elem: Scalar,
+        /// Whether it is `&mut`.
+        mutable: bool,
+    },
+    /// `&[T; N]`, `&mut [T; N]` or `[T; N]`.
+    Array {
+        /// `T`.
+        elem: Scalar,
+        /// `N`.
+        len: u64,
+        /// Whether it is `&mut`.
+        mutable: bool,
+        /// Whether it is passed by value; never together with `mutable`.
+        by_value: bool,
+    },
+}
+
+/// What a function returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReturnSig {
+    /// `()`.
+    Nothing,
+    /// One scalar.
+    Scalar(Scalar),
+    /// A tuple of scalars, at least one.
+    Tuple(Vec<Scalar>),
+    /// `Vec<T>`.
+    Vec(Scalar),
+}
+
+impl KernelSignature {
+    /// Reads a function signature.
+    ///
+    /// # Errors
+    /// If the function is a method, is `const`, `async`, `unsafe`, `extern` or variadic, has type or
+    /// const parameters, or takes or returns a type that no kernel can handle. The span is that of the offending part.
+    pub fn from_syn(sig: &syn::Signature) -> Result<Self, SpecError> {
+        check_qualifiers(sig)?;
+        let mut params: Vec<ParamSig> = Vec::with_capacity(sig.inputs.len());
+        for input in &sig.inputs {
+            params.push(param(input)?);
+        }
+        for (i, a) in params.iter().enumerate() {
+            if params[..i].iter().any(|b| b.name == a.name) {
+                return Err(SpecError::new(
+                    sig.inputs[i].span(),
+                    format!("two parameters are called `{}`", a.name),
+                ));
+            }
+        }
+        Ok(KernelSignature {
+            name: name_of(&sig.ident),
+            params,
+            returns: returns(&sig.output)?,
+        })
+    }
+
+    /// The parameter called `name`.
+    pub fn param(&self, name: &str) -> Option<&ParamSig> {
+        self.params.iter().find(|param| param.name == name)
+    }
+}
+
+impl ParamKind {
+    /// The element type of a slice or array, or the scalar itself.
+    pub const fn elem(self) -> Scalar {
+        match self {
+            ParamKind::Scalar(elem)
+            | ParamKind::Slice { elem, .. }
+            | ParamKind::Array { elem, .. } => elem,
+        }
+    }
+
+    /// Whether this is a slice or an array.
+    pub const fn is_buffer(self) -> bool {
+        !matches!(self, ParamKind::Scalar(_))
+    }
+
+    /// Whether the function may write to the caller's data through it.
+    pub const fn is_mutable(self) -> bool {
+        matches!(
+            self,
+            ParamKind::Slice { mutable: true, .. } | ParamKind::Array { mutable: true, .. }
+        )
+    }
+}
+
+impl fmt::Display for ParamKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let amp = |mutable: bool| if mutable { "&mut " } else { "&" };
+        match *self {
+            ParamKind::Scalar(scalar) => write!(f, "{scalar}"),
+            ParamKind::Slice { elem, mutable } => write!(f, "{}[{elem}]", amp(mutable)),
+            ParamKind::Array {
+                elem,
+                len,
+                by_value: true,
+                ..
+            } => write!(f, "[{elem}; {len}]"),
+            ParamKind::Array {
+                elem, len, mutable, ..
+            } => write!(f, "{}[{elem}; {len}]", amp(mutable)),
+        }
+    }
+}
+
+impl fmt::Display for KernelSignature {
+    /// As Rust writes it: `fn dot(x: &[f32], y: &[f32]) -> f32`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "fn {}(", self.name)?;
+        for (i, param) in self.params.iter().enumerate() {
+            if i > 0 {
+                f.write_str(", ")?;
+            }
+            write!(f, "{}: {}", param.name, param.kind)?;
+        }
+        f.write_str(")")?;
+        match &self.returns {
+            ReturnSig::Nothing => Ok(()),
+            ReturnSig::Scalar(scalar) => write!(f, " -> {scalar}"),
+            ReturnSig::Vec(scalar) => write!(f, " -> Vec<{scalar}>"),
+            ReturnSig::Tuple(scalars) => {
+                let names: Vec<_> = scalars.iter().map(|scalar| scalar.name()).collect();
+                let comma = if names.len() == 1 { "," } else { "" };
+                write!(f, " -> ({}{comma})", names.join(", "))
+            }
+        }
+    }
+}
+
+/// An identifier as messages and manifests write it, without `r#`.
+pub(crate) fn name_of(ident: &syn::Ident) -> String {
+    let text = ident.to_string();
+    text.strip_prefix("r#").map(str::to_owned).unwrap_or(text)
+}
+
+fn check_qualifiers(sig: &syn::Signature) -> Result<(), SpecError> {
+    let refuse = |span: Span, what: &str, help: &str| {
+        Err(SpecError::new(span, format!("`#[pragma_kernel]` cannot be used on {what}")).help(help))
+    };
+    if let Some(receiver) = sig.receiver() {
+        return refuse(
+            receiver.span(),
+            "methods yet",
+            "move the loop into a free function that takes slices and call it from the method",
+        );
+    }
+    if let Some(token) = &sig.constness {
+        return refuse(
+            token.span(),
+            "a `const fn`",
+            "kernels are chosen at run time: remove `const`",
+        );
+    }
+    if let Some(token) = &sig.asyncness {
+        return refuse(
+            token.span(),
+            "an `async fn`",
+            "annotate the function that computes, and call it from the async one",
+        );
+    }
+    if let syn::Safety::Unsafe(token) = &sig.safety {
+        return refuse(
+            token.span(),
+            "an `unsafe fn`",
+            "take slices instead of raw pointers, so that the function can be safe",
+        );
+    }
+    if let Some(abi) = &sig.abi {
+        return refuse(
+            abi.span(),
+            "an `extern` function",
+            "annotate a plain Rust function and call it from this one",
+        );
+    }
+    if let Some(variadic) = &sig.variadic {
+        return refuse(variadic.span(), "a variadic function", "take a slice");
+    }
+    if let Some(param) = sig
+        .generics
+        .params
+        .iter()
+        .find(|param| !matches!(param, syn::GenericParam::Lifetime(_)))
+    {
+        return refuse(
+            param.span(),
+            "type or const parameters without an instantiation",
+            "say which: `instantiate(T = f32)`",
+        );
+    }
+    Ok(())
+}
+
+fn param(input: &syn::FnArg) -> Result<ParamSig, SpecError> {
+    let typed = match input {
+        syn::FnArg::Typed(typed) => typed,
+        other => {
+            return Err(SpecError::new(
+                other.span(),
+                "methods are not supported yet",
+            ));
+        }
+    };
+    let name = match &*typed.pat {
+        syn::Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => name_of(&pat.ident),
+        other => {
+            return Err(
+                SpecError::new(other.span(), "a kernel parameter must be a plain name")
+                    .help("name the parameter and take it apart in the body"),
+            );
+        }
+    };
+    Ok(ParamSig {
+        name,
+        kind: param_kind(&typed.ty)?,
+    })
+}
+
+fn param_kind(ty: &syn::Type) -> Result<ParamKind, SpecError> {
+    match strip(ty) {
+        syn::Type::Reference(reference) => {
+            let mutable = reference.mutability.is_some();
+            match strip(&reference.elem) {
+                syn::Type::Slice(slice) => Ok(ParamKind::Slice {
+                    elem: scalar(&slice.elem)?,
+                    mutable,
+                }),
+                syn::Type::Array(array) => Ok(ParamKind::Array {
+                    elem: scalar(&array.elem)?,
+                    len: array_len(&array.len)?,
+                    mutable,
+                    by_value: false,
+                }),
+                inner => Err(unknown_reference(reference, inner)),
+            }
+        }
+        syn::Type::Array(array) => Ok(ParamKind::Array {
+            elem: scalar(&array.elem)?,
+            len: array_len(&array.len)?,
+            mutable: false,
+            by_value: true,
+        }),
+        other => scalar(other).map(ParamKind::Scalar),
+    }
+}
+
+fn unknown_reference(reference: &syn::TypeReference, inner: &syn::Type) -> SpecError {
+    let mutability = if reference.mutability.is_some() {
+        "mut "
+    } else {
+        ""
+    };
+    if let Some(elem) = vec_elem(inner) {
+        let elem = scalar(elem).map_or("T", Scalar::name);
+        return SpecError::new(reference.span(), "a kernel takes slices, not vectors")
+            .help(format!("write `&{mutability}[{elem}]`"));
+    }
+    match scalar(inner) {
+        Ok(elem) if mutability.is_empty() => {
+            SpecError::new(reference.span(), "a kernel takes scalars by value")
+                .help(format!("write `{elem}`"))
+        }
+        Ok(elem) => SpecError::new(
+            reference.span(),
+            "a kernel cannot write to a single scalar yet",
+        )
+        .help(format!("return it, or write `&mut [{elem}; 1]`")),
+        Err(error) => error,
+    }
+}
+
+fn returns(output: &syn::ReturnType) -> Result<ReturnSig, SpecError> {
+    let syn::ReturnType::Type(_, ty) = output else {
+        return Ok(ReturnSig::Nothing);
+    };
+    let ty = strip(ty);
+    match ty {
+        syn::Type::Tuple(tuple) if tuple.elems.is_empty() => Ok(ReturnSig::Nothing),
+        syn::Type::Tuple(tuple) => {
+            let scalars = tuple.elems.iter().map(scalar).collect::<Result<_, _>>()?;
+            Ok(ReturnSig::Tuple(scalars))
+        }
+        _ => match vec_elem(ty) {
+            Some(elem) => scalar(elem).map(ReturnSig::Vec),
+            None => scalar(ty).map(ReturnSig::Scalar).map_err(|error| SpecError {
+                message: error.message.replacen("takes", "returns", 1),
+                help: Some("a kernel returns nothing, a scalar, a tuple of scalars or a `Vec` of scalars".to_owned()),
+                ..error
+            }),
+        },
+    }
+}
+
+/// `ty` without parentheses and invisible groups.
+fn strip(ty: &syn::Type) -> &syn::Type {
+    match ty {
+        syn::Type::Paren(paren) => strip(&paren.elem),
+        syn::Type::Group(group) => strip(&group.elem),
+        other => other,
+    }
+}
+
+/// `T` of `Vec<T>`.
+fn vec_elem(ty: &syn::Type) -> Option<&syn::Type> {
+    let syn::Type::Path(path) = strip(ty) else {
+        return None;
+    };
+    let last = path.path.segments.last()?;
+    let syn::PathArguments::AngleBracketed(args) = &last.arguments else {
+        return None;
+    };
+    match args.args.first()? {
+        syn::GenericArgument::Type(elem) if last.ident == "Vec" && args.args.len() == 1 => {
+            Some(elem)
+        }
+        _ => None,
+    }
+}
+
+fn scalar(ty: &syn::Type) -> Result<Scalar, SpecError> {
+    let ty = strip(ty);
+    if let syn::Type::Path(path) = ty
+        && path.qself.is_none()
+        && let Some(last) = path.path.segments.last()
+        && last.arguments.is_none()
+        && let Ok(scalar) = last.ident.to_string().parse()
+    {
+        return Ok(scalar);
+    }
+    let text = quote::ToTokens::to_token_stream(ty).to_string();
+    Err(SpecError::new(
+        ty.span(),
+        format!("no kernel takes a `{}` yet", text.replace(' ', "")),
+    )
+    .help("a kernel takes scalars (`f32`, `usize`, ..), slices of them and arrays of them"))
+}
+
+fn array_len(len: &syn::Expr) -> Result<u64, SpecError> {
+    match len {
+        syn::Expr::Lit(syn::ExprLit {
+            lit: syn::Lit::Int(int),
+            ..
+        }) => Ok(int.base10_parse()?),
+        syn::Expr::Group(group) => array_len(&group.expr),
+        other => Err(SpecError::new(
+            other.span(),
+            "the length of a kernel's array must be a number",
+        )
+        .help("write the number, or take a slice")),
+    }
+}
