@@ -7,8 +7,12 @@
 //! `interp`.
 
 mod expr;
+pub mod interp;
+mod names;
 mod program;
 mod stmt;
+pub mod text;
+pub mod verify;
 
 pub use expr::{BinaryOp, CompareOp, Const, Expr, Func};
 pub use program::{BufDecl, BufId, BufRole, Param, Program, Returns, VarDecl, VarId};

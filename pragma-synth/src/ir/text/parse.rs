@@ -1,0 +1,759 @@
+//! Reading a program from text.
+
+use std::collections::HashMap;
+
+use pragma_spec::{DimExpr, Scalar, Shape};
+
+use super::lex::{Placed, Token, lex};
+use crate::ir::{
+    BinaryOp, BufDecl, BufId, BufRole, CompareOp, Const, Expr, Func, Loop, Mark, Param, Program,
+    Returns, Stmt, StoreHint, VarDecl, VarId,
+};
+
+/// Why a text is not a program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{line}:{col}: {message}")]
+pub struct ParseError {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub col: u32,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Reads one program.
+///
+/// # Errors
+/// If the text is not in the form described in the module documentation, names something that
+/// it has not declared, or declares a name twice. Types are `verify`'s business.
+pub fn parse(text: &str) -> Result<Program, ParseError> {
+    let mut parser = Parser {
+        tokens: lex(text)?,
+        at: 0,
+        depth: 0,
+        program: Program::default(),
+        names: HashMap::new(),
+        var_table: false,
+        buf_table: false,
+    };
+    parser.kernel()?;
+    Ok(parser.program)
+}
+
+/// Blocks and parentheses may nest this deep; more could exhaust the stack.
+const MAX_DEPTH: u32 = 200;
+
+#[derive(Clone, Copy)]
+enum Name {
+    Var(VarId),
+    Buf(BufId),
+    Dim(usize),
+}
+
+struct Parser<'a> {
+    tokens: Vec<Placed<'a>>,
+    at: usize,
+    depth: u32,
+    program: Program,
+    names: HashMap<&'a str, Name>,
+    /// A table has declared every variable (buffer) already.
+    var_table: bool,
+    buf_table: bool,
+}
+
+type Parsed<T> = Result<T, ParseError>;
+
+impl<'a> Parser<'a> {
+    fn peek(&self) -> Token<'a> {
+        self.tokens[self.at].token
+    }
+
+    fn peek_second(&self) -> Token<'a> {
+        self.tokens[(self.at + 1).min(self.tokens.len() - 1)].token
+    }
+
+    fn advance(&mut self) -> Token<'a> {
+        let token = self.peek();
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+        token
+    }
+
+    fn error<T>(&self, message: impl Into<String>) -> Parsed<T> {
+        let Placed { line, col, .. } = self.tokens[self.at];
+        Err(ParseError {
+            line,
+            col,
+            message: message.into(),
+        })
+    }
+
+    fn expected<T>(&self, what: &str) -> Parsed<T> {
+        let found = match self.peek() {
+            Token::Word(word) => format!("`{word}`"),
+            Token::Number { digits, suffix } => format!("`{digits}{suffix}`"),
+            Token::Punct(punct) => format!("`{punct}`"),
+            Token::End => "the end".to_owned(),
+        };
+        self.error(format!("expected {what}, found {found}"))
+    }
+
+    fn eat(&mut self, punct: &'static str) -> bool {
+        let found = self.peek() == Token::Punct(punct);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn eat_word(&mut self, word: &str) -> bool {
+        let found = self.peek() == Token::Word(word);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn need(&mut self, punct: &'static str) -> Parsed<()> {
+        if self.eat(punct) {
+            return Ok(());
+        }
+        self.expected(&format!("`{punct}`"))
+    }
+
+    fn need_word(&mut self, word: &str) -> Parsed<()> {
+        if self.eat_word(word) {
+            return Ok(());
+        }
+        self.expected(&format!("`{word}`"))
+    }
+
+    fn word(&mut self, what: &str) -> Parsed<&'a str> {
+        match self.peek() {
+            Token::Word(word) => {
+                self.advance();
+                Ok(word)
+            }
+            _ => self.expected(what),
+        }
+    }
+
+    fn natural<T: std::str::FromStr>(&mut self) -> Parsed<T> {
+        match self.peek() {
+            Token::Number { digits, suffix: "" } => match digits.parse() {
+                Ok(value) => {
+                    self.advance();
+                    Ok(value)
+                }
+                Err(_) => self.error(format!("`{digits}` is not a number that fits here")),
+            },
+            _ => self.expected("a number"),
+        }
+    }
+
+    fn scalar(&mut self) -> Parsed<Scalar> {
+        match self.peek() {
+            Token::Word(word) => match word.parse() {
+                Ok(scalar) => {
+                    self.advance();
+                    Ok(scalar)
+                }
+                Err(_) => self.expected("a scalar type"),
+            },
+            _ => self.expected("a scalar type"),
+        }
+    }
+
+    /// `open`, items separated by commas, `close`.
+    fn list<T>(
+        &mut self,
+        open: &'static str,
+        close: &'static str,
+        item: impl Fn(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        self.need(open)?;
+        let mut items = Vec::new();
+        while !self.eat(close) {
+            if !items.is_empty() {
+                self.need(",")?;
+            }
+            items.push(item(self)?);
+        }
+        Ok(items)
+    }
+
+    fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth == MAX_DEPTH {
+            return self.error(format!("nested deeper than {MAX_DEPTH}"));
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn kernel(&mut self) -> Parsed<()> {
+        self.need_word("kernel")?;
+        self.program.name = self.word("the kernel's name")?.to_owned();
+        // Dimensions are declared after the parameters that mention them, and tables after
+        // both, so declarations are read first and resolved once everything is known.
+        let params = self.list("(", ")", Self::decl)?;
+        let mut returned = None;
+        if self.eat("->") {
+            if self.peek() == Token::Punct("(") {
+                self.program.returns = Returns::Scalars(self.list("(", ")", Self::scalar)?);
+            } else if self.peek_second() == Token::Punct(":") {
+                returned = Some(self.decl()?);
+            } else {
+                self.program.returns = Returns::Scalars(vec![self.scalar()?]);
+            }
+        }
+        self.need_word("dims")?;
+        for dim in self.list("(", ")", |p| p.word("a dimension"))? {
+            let index = self.program.dims.len();
+            self.bind(dim, Name::Dim(index))?;
+            self.program.dims.push(dim.to_owned());
+        }
+        if self.eat_word("vars") {
+            for decl in self.list("(", ")", Self::decl)? {
+                match decl {
+                    Decl::Var(name, decl) => self.new_var(name, decl)?,
+                    _ => return self.error("`vars(..)` lists scalar variables"),
+                };
+            }
+            self.var_table = true;
+        }
+        if self.eat_word("bufs") {
+            for decl in self.list("(", ")", Self::decl)? {
+                match decl {
+                    Decl::Buf(name, decl) => self.new_buf(name, decl)?,
+                    _ => return self.error("`bufs(..)` lists buffers"),
+                };
+            }
+            self.buf_table = true;
+        }
+        for decl in params {
+            let param = match decl {
+                Decl::Var(name, decl) => Param::Scalar(self.var(name, decl)?),
+                Decl::Buf(name, decl) => Param::Buffer(self.buf(name, decl)?),
+                Decl::Dim(name) => match self.names.get(name) {
+                    Some(Name::Dim(index)) => Param::Dim(*index),
+                    _ => return self.error(format!("`{name}` is missing in `dims(..)`")),
+                },
+            };
+            self.program.params.push(param);
+        }
+        match returned {
+            Some(Decl::Buf(name, decl)) => {
+                self.program.returns = Returns::Buffer(self.buf(name, decl)?);
+            }
+            Some(_) => return self.error("only a buffer is returned under a name"),
+            None => {}
+        }
+        self.program.body = self.block()?;
+        if self.peek() != Token::End {
+            return self.expected("the end");
+        }
+        Ok(())
+    }
+
+    fn bind(&mut self, name: &'a str, meaning: Name) -> Parsed<()> {
+        match self.names.insert(name, meaning) {
+            None => Ok(()),
+            Some(_) => self.error(format!("`{name}` is declared twice")),
+        }
+    }
+
+    fn new_var(&mut self, name: &'a str, decl: VarDecl) -> Parsed<VarId> {
+        let var = VarId(self.program.vars.len() as u32);
+        self.bind(name, Name::Var(var))?;
+        self.program.vars.push(decl);
+        Ok(var)
+    }
+
+    fn new_buf(&mut self, name: &'a str, decl: BufDecl) -> Parsed<BufId> {
+        let buf = BufId(self.program.bufs.len() as u32);
+        self.bind(name, Name::Buf(buf))?;
+        self.program.bufs.push(decl);
+        Ok(buf)
+    }
+
+    /// A declaration met in place: new, or the same as in the table.
+    fn var(&mut self, name: &'a str, decl: VarDecl) -> Parsed<VarId> {
+        if !self.var_table {
+            return self.new_var(name, decl);
+        }
+        match self.names.get(name) {
+            Some(Name::Var(var)) if *self.program.var(*var) == decl => Ok(*var),
+            _ => self.error(format!("`{name}` is not declared like this in `vars(..)`")),
+        }
+    }
+
+    fn buf(&mut self, name: &'a str, decl: BufDecl) -> Parsed<BufId> {
+        if !self.buf_table {
+            return self.new_buf(name, decl);
+        }
+        match self.names.get(name) {
+            Some(Name::Buf(buf)) if *self.program.buf(*buf) == decl => Ok(*buf),
+            _ => self.error(format!("`{name}` is not declared like this in `bufs(..)`")),
+        }
+    }
+
+    /// `[mut] name: scalar`, `name: [mut|ret|local] [elem; shape]` or `name: dim`.
+    fn decl(&mut self) -> Parsed<Decl<'a>> {
+        let mutable = self.eat_word("mut");
+        let name = self.word("a name")?;
+        self.need(":")?;
+        if !mutable {
+            if self.eat_word("dim") {
+                return Ok(Decl::Dim(name));
+            }
+            let role = match self.peek() {
+                Token::Punct("[") => Some(BufRole::Input),
+                Token::Word("mut") => Some(BufRole::Mutable),
+                Token::Word("ret") => Some(BufRole::Return),
+                Token::Word("local") => Some(BufRole::Local),
+                _ => None,
+            };
+            if let Some(role) = role {
+                if role != BufRole::Input {
+                    self.advance();
+                }
+                self.need("[")?;
+                let elem = self.scalar()?;
+                self.need(";")?;
+                let mut shape = Vec::new();
+                while !self.eat("]") {
+                    if !shape.is_empty() {
+                        self.need(",")?;
+                    }
+                    shape.push(self.extent(0)?);
+                }
+                let decl = BufDecl {
+                    name: name.to_owned(),
+                    elem,
+                    role,
+                    shape: Shape(shape),
+                };
+                return Ok(Decl::Buf(name, decl));
+            }
+        }
+        let decl = VarDecl {
+            name: name.to_owned(),
+            scalar: self.scalar()?,
+            mutable,
+        };
+        Ok(Decl::Var(name, decl))
+    }
+
+    /// A size expression whose operators bind at least as tightly as `min` (0: `+`, 1: `*`).
+    fn extent(&mut self, min: u8) -> Parsed<DimExpr> {
+        let mut left = match self.peek() {
+            Token::Number { .. } => DimExpr::Const(self.natural()?),
+            Token::Word(name) => {
+                self.advance();
+                DimExpr::dim(name)
+            }
+            Token::Punct("(") => {
+                self.advance();
+                let inner = self.nested(|p| p.extent(0))?;
+                self.need(")")?;
+                inner
+            }
+            _ => return self.expected("a size"),
+        };
+        loop {
+            let (level, make): (u8, fn(Box<DimExpr>, Box<DimExpr>) -> DimExpr) = match self.peek() {
+                Token::Punct("+") => (0, DimExpr::Add),
+                Token::Punct("-") => (0, DimExpr::Sub),
+                Token::Punct("*") => (1, DimExpr::Mul),
+                Token::Punct("/") => (1, DimExpr::Div),
+                _ => return Ok(left),
+            };
+            if level < min {
+                return Ok(left);
+            }
+            self.advance();
+            let right = self.extent(level + 1)?;
+            left = make(Box::new(left), Box::new(right));
+        }
+    }
+
+    fn block(&mut self) -> Parsed<Vec<Stmt>> {
+        self.nested(|p| {
+            p.need("{")?;
+            let mut body = Vec::new();
+            while !p.eat("}") {
+                body.push(p.stmt()?);
+            }
+            Ok(body)
+        })
+    }
+
+    fn stmt(&mut self) -> Parsed<Stmt> {
+        let first = match self.peek() {
+            Token::Word(word) => word,
+            _ => return self.expected("a statement"),
+        };
+        match (first, self.peek_second()) {
+            ("let", _) => {
+                self.advance();
+                let Decl::Var(name, decl) = self.decl()? else {
+                    return self.error("`let` declares a scalar; `alloc` makes a buffer");
+                };
+                self.need("=")?;
+                // The value is read first: the variable is not yet in scope there.
+                let value = self.expr(0)?;
+                let var = self.var(name, decl)?;
+                Ok(Stmt::Let { var, value })
+            }
+            ("for", _) => {
+                self.advance();
+                Ok(Stmt::For(self.for_loop()?))
+            }
+            ("while", _) => {
+                self.advance();
+                let cond = self.expr(0)?;
+                let body = self.block()?;
+                Ok(Stmt::While { cond, body })
+            }
+            ("if", _) => {
+                self.advance();
+                let cond = self.expr(0)?;
+                let then = self.block()?;
+                let otherwise = if self.eat_word("else") {
+                    self.block()?
+                } else {
+                    Vec::new()
+                };
+                Ok(Stmt::If {
+                    cond,
+                    then,
+                    otherwise,
+                })
+            }
+            ("break", _) => {
+                self.advance();
+                Ok(Stmt::Break)
+            }
+            ("continue", _) => {
+                self.advance();
+                Ok(Stmt::Continue)
+            }
+            ("return", _) => {
+                self.advance();
+                Ok(Stmt::Return(self.list("(", ")", |p| p.expr(0))?))
+            }
+            ("panic", Token::Punct("!")) => {
+                self.advance();
+                self.advance();
+                Ok(Stmt::Panic)
+            }
+            ("alloc", Token::Word(_)) => {
+                self.advance();
+                self.alloc()
+            }
+            ("stream", Token::Word(_)) => {
+                self.advance();
+                self.store(StoreHint::Stream)
+            }
+            (_, Token::Punct("[")) => self.store(StoreHint::Cached),
+            (name, Token::Punct("=")) => {
+                let Some(Name::Var(var)) = self.names.get(name).copied() else {
+                    return self.error(format!("`{name}` is not a variable"));
+                };
+                self.advance();
+                self.advance();
+                let value = self.expr(0)?;
+                Ok(Stmt::Assign { var, value })
+            }
+            _ => self.expected("a statement"),
+        }
+    }
+
+    fn alloc(&mut self) -> Parsed<Stmt> {
+        let declared = if self.peek_second() == Token::Punct(":") {
+            Some(self.decl()?)
+        } else {
+            None
+        };
+        let buf = match declared {
+            Some(Decl::Buf(name, decl)) => self.buf(name, decl)?,
+            Some(_) => return self.error("`alloc` makes a buffer"),
+            None => self.buffer_name()?,
+        };
+        self.need_word("len")?;
+        let len = self.expr(0)?;
+        self.need_word("fill")?;
+        let fill = self.expr(0)?;
+        Ok(Stmt::Alloc { buf, len, fill })
+    }
+
+    fn buffer_name(&mut self) -> Parsed<BufId> {
+        if let Token::Word(name) = self.peek()
+            && let Some(Name::Buf(buf)) = self.names.get(name).copied()
+        {
+            self.advance();
+            return Ok(buf);
+        }
+        self.expected("the name of a buffer")
+    }
+
+    fn store(&mut self, hint: StoreHint) -> Parsed<Stmt> {
+        let buf = self.buffer_name()?;
+        self.need("[")?;
+        let index = self.expr(0)?;
+        self.need("]")?;
+        self.need("=")?;
+        let value = self.expr(0)?;
+        Ok(Stmt::Store {
+            buf,
+            index,
+            value,
+            hint,
+        })
+    }
+
+    fn for_loop(&mut self) -> Parsed<Loop> {
+        let name = self.word("a loop variable")?;
+        self.need_word("in")?;
+        let lo = self.expr(1)?;
+        self.need("..")?;
+        let hi = self.expr(1)?;
+        let step = if self.eat_word("step") {
+            self.natural()?
+        } else {
+            1
+        };
+        let mark = match self.peek() {
+            Token::Word("vector") => {
+                self.advance();
+                let [unroll] = self.settings(["unroll"])?;
+                Mark::Vector {
+                    unroll: self.narrow(unroll)?,
+                }
+            }
+            Token::Word("parallel") => {
+                self.advance();
+                let [grain, serial_below] = self.settings(["grain", "serial_below"])?;
+                Mark::Parallel {
+                    grain,
+                    serial_below,
+                }
+            }
+            Token::Word("unroll") => {
+                self.advance();
+                let [factor] = self.settings(["factor"])?;
+                Mark::Unroll {
+                    factor: self.narrow(factor)?,
+                }
+            }
+            _ => Mark::Serial,
+        };
+        let decl = VarDecl {
+            name: name.to_owned(),
+            scalar: Scalar::Usize,
+            mutable: false,
+        };
+        let var = self.var(name, decl)?;
+        let body = self.block()?;
+        Ok(Loop {
+            var,
+            lo,
+            hi,
+            step,
+            mark,
+            body,
+        })
+    }
+
+    /// `(name = 1, other = 2)`, all of `names` in this order.
+    fn settings<const N: usize>(&mut self, names: [&str; N]) -> Parsed<[u64; N]> {
+        let mut values = [0; N];
+        self.need("(")?;
+        for (i, (name, value)) in names.iter().zip(&mut values).enumerate() {
+            if i > 0 {
+                self.need(",")?;
+            }
+            self.need_word(name)?;
+            self.need("=")?;
+            *value = self.natural()?;
+        }
+        self.need(")")?;
+        Ok(values)
+    }
+
+    fn narrow(&self, value: u64) -> Parsed<u32> {
+        match u32::try_from(value) {
+            Ok(value) => Ok(value),
+            Err(_) => self.error(format!("{value} is too large")),
+        }
+    }
+
+    /// An expression whose operators bind at least as tightly as `min` (0: comparisons).
+    fn expr(&mut self, min: u8) -> Parsed<Expr> {
+        self.nested(|p| p.expr_inner(min))
+    }
+
+    fn expr_inner(&mut self, min: u8) -> Parsed<Expr> {
+        let mut left = self.unary()?;
+        while self.eat_word("as") {
+            left = Expr::Cast(self.scalar()?, Box::new(left));
+        }
+        // Comparisons do not chain: after one, nothing that binds less tightly may follow.
+        loop {
+            let Token::Punct(punct) = self.peek() else {
+                return Ok(left);
+            };
+            if let Some(op) = BinaryOp::ALL.into_iter().find(|op| op.symbol() == punct) {
+                if op.precedence() < min {
+                    return Ok(left);
+                }
+                self.advance();
+                let right = self.expr(op.precedence() + 1)?;
+                left = Expr::binary(op, left, right);
+                continue;
+            }
+            let Some(op) = CompareOp::ALL.into_iter().find(|op| op.symbol() == punct) else {
+                return Ok(left);
+            };
+            if min > 0 {
+                return Ok(left);
+            }
+            self.advance();
+            let right = self.expr(1)?;
+            return Ok(Expr::compare(op, left, right));
+        }
+    }
+
+    fn unary(&mut self) -> Parsed<Expr> {
+        let func = match self.peek() {
+            Token::Punct("-") => {
+                if let Token::Number { digits, suffix } = self.peek_second() {
+                    self.advance();
+                    return self.number(true, digits, suffix);
+                }
+                Func::Neg
+            }
+            Token::Punct("!") => Func::Not,
+            _ => return self.atom(),
+        };
+        self.advance();
+        let value = self.nested(Self::unary)?;
+        Ok(Expr::Call(func, vec![value]))
+    }
+
+    fn atom(&mut self) -> Parsed<Expr> {
+        match self.peek() {
+            Token::Number { digits, suffix } => self.number(false, digits, suffix),
+            Token::Punct("(") => {
+                self.advance();
+                let inner = self.expr(0)?;
+                self.need(")")?;
+                Ok(inner)
+            }
+            Token::Word(word) => match (word, self.peek_second()) {
+                ("true" | "false", _) => {
+                    self.advance();
+                    Ok(Expr::Const(Const::Bool(word == "true")))
+                }
+                (_, Token::Punct("::")) => self.float_constant(),
+                (_, Token::Punct("(")) => self.call(word),
+                (_, Token::Punct("[")) => {
+                    let buf = self.buffer_name()?;
+                    self.need("[")?;
+                    let index = self.expr(0)?;
+                    self.need("]")?;
+                    Ok(Expr::load(buf, index))
+                }
+                _ => match self.names.get(word).copied() {
+                    Some(Name::Var(var)) => {
+                        self.advance();
+                        Ok(Expr::Var(var))
+                    }
+                    Some(Name::Dim(dim)) => {
+                        self.advance();
+                        Ok(Expr::Dim(dim))
+                    }
+                    _ => self.expected("a variable or dimension declared before"),
+                },
+            },
+            _ => self.expected("an expression"),
+        }
+    }
+
+    fn call(&mut self, name: &str) -> Parsed<Expr> {
+        let func = Func::from_name(name);
+        if func.is_none() && name != "select" {
+            return self.expected("a function");
+        }
+        self.advance();
+        let mut args = self.list("(", ")", |p| p.expr(0))?;
+        if let Some(func) = func {
+            return Ok(Expr::Call(func, args));
+        }
+        match (args.pop(), args.pop(), args.pop(), args.is_empty()) {
+            (Some(otherwise), Some(then), Some(cond), true) => Ok(Expr::Select {
+                cond: Box::new(cond),
+                then: Box::new(then),
+                otherwise: Box::new(otherwise),
+            }),
+            _ => self.error("`select` takes a condition and two values"),
+        }
+    }
+
+    fn float_constant(&mut self) -> Parsed<Expr> {
+        let scalar = self.scalar()?;
+        self.need("::")?;
+        let value = match self.word("NAN, INFINITY or NEG_INFINITY")? {
+            "NAN" => f64::NAN,
+            "INFINITY" => f64::INFINITY,
+            "NEG_INFINITY" => f64::NEG_INFINITY,
+            other => return self.error(format!("`{other}` is not a float constant")),
+        };
+        if !scalar.is_float() {
+            return self.error(format!("`{scalar}` is not a float type"));
+        }
+        Ok(Expr::Const(Const::Float(scalar, value)))
+    }
+
+    /// The number under the cursor, after a minus sign if `negative`.
+    fn number(&mut self, negative: bool, digits: &str, suffix: &str) -> Parsed<Expr> {
+        let fractional = digits.contains(['.', 'e', 'E']);
+        let scalar = match suffix {
+            "" if fractional => Scalar::F32,
+            "" => Scalar::Usize,
+            name => match name.parse() {
+                Ok(scalar) if scalar != Scalar::Bool => scalar,
+                _ => return self.error(format!("`{name}` is not a number type")),
+            },
+        };
+        let text = if negative {
+            format!("-{digits}")
+        } else {
+            digits.to_owned()
+        };
+        let value = match scalar {
+            Scalar::F32 => text.parse::<f32>().ok().map(f64::from),
+            _ if scalar.is_float() => text.parse().ok(),
+            _ => None,
+        };
+        let value = match value {
+            Some(value) => Const::Float(scalar, value),
+            None => match text.parse::<i128>() {
+                Ok(value) if scalar.is_integer() => Const::Int(scalar, value),
+                _ => return self.error(format!("`{text}` is not a literal of type {scalar}")),
+            },
+        };
+        self.advance();
+        Ok(Expr::Const(value))
+    }
+}
+
+enum Decl<'a> {
+    Var(&'a str, VarDecl),
+    Buf(&'a str, BufDecl),
+    Dim(&'a str),
+}
