@@ -63,6 +63,7 @@ struct Parser<'a> {
 }
 
 type Parsed<T> = Result<T, ParseError>;
+type DimOp = fn(Box<DimExpr>, Box<DimExpr>) -> DimExpr;
 
 impl<'a> Parser<'a> {
     fn peek(&self) -> Token<'a> {
@@ -365,7 +366,7 @@ impl<'a> Parser<'a> {
             _ => return self.expected("a size"),
         };
         loop {
-            let (level, make): (u8, fn(Box<DimExpr>, Box<DimExpr>) -> DimExpr) = match self.peek() {
+            let (level, make): (u8, DimOp) = match self.peek() {
                 Token::Punct("+") => (0, DimExpr::Add),
                 Token::Punct("-") => (0, DimExpr::Sub),
                 Token::Punct("*") => (1, DimExpr::Mul),
@@ -538,9 +539,18 @@ impl<'a> Parser<'a> {
             Token::Word("parallel") => {
                 self.advance();
                 let [grain, serial_below] = self.settings(["grain", "serial_below"])?;
-                Mark::Parallel {
-                    grain,
-                    serial_below,
+                if self.eat_word("vector") {
+                    let [unroll] = self.settings(["unroll"])?;
+                    Mark::ParallelVector {
+                        grain,
+                        serial_below,
+                        unroll: self.narrow(unroll)?,
+                    }
+                } else {
+                    Mark::Parallel {
+                        grain,
+                        serial_below,
+                    }
                 }
             }
             Token::Word("unroll") => {

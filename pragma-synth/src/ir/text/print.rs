@@ -287,6 +287,13 @@ impl Printer<'_> {
             } => self.put(format_args!(
                 " parallel(grain = {grain}, serial_below = {serial_below})"
             )),
+            Mark::ParallelVector {
+                grain,
+                serial_below,
+                unroll,
+            } => self.put(format_args!(
+                " parallel(grain = {grain}, serial_below = {serial_below}) vector(unroll = {unroll})"
+            )),
             Mark::Unroll { factor } => self.put(format_args!(" unroll(factor = {factor})")),
         }
         self.braced(&inner.body);

@@ -45,6 +45,8 @@ kernel corners(mut a: f32, n: dim, r#type: i8, stream: bool, alloc: mut [f64; (n
       panic!
     }
   }
+  for q in 0..n parallel(grain = 1, serial_below = 2) vector(unroll = 3) {
+  }
   while f < a {
     f = f + 1.0
   }

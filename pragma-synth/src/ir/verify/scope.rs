@@ -38,6 +38,17 @@ enum Enclosing {
     Plain,
     Vector,
     Parallel,
+    ParallelVector,
+}
+
+impl Enclosing {
+    fn is_vector(self) -> bool {
+        matches!(self, Enclosing::Vector | Enclosing::ParallelVector)
+    }
+
+    fn is_parallel(self) -> bool {
+        matches!(self, Enclosing::Parallel | Enclosing::ParallelVector)
+    }
 }
 
 struct Checker<'a> {
@@ -141,11 +152,10 @@ impl Checker<'_> {
             }
             Stmt::Break | Stmt::Continue => match self.loops.last() {
                 None => self.complain("outside of any loop"),
-                Some(Enclosing::Vector) if *stmt == Stmt::Break => {
-                    self.complain("a vector loop has no way out");
-                }
-                Some(Enclosing::Parallel) if *stmt == Stmt::Break => {
-                    self.complain("a parallel loop has no way out");
+                Some(inner)
+                    if *stmt == Stmt::Break && (inner.is_vector() || inner.is_parallel()) =>
+                {
+                    self.complain("a vector or parallel loop has no way out");
                 }
                 Some(_) => {}
             },
@@ -164,7 +174,7 @@ impl Checker<'_> {
         if self.allocated[buf.0 as usize] {
             self.complain(format!("`{}` is allocated twice", decl.name));
         }
-        if self.loops.contains(&Enclosing::Vector) {
+        if self.loops.iter().any(|outer| outer.is_vector()) {
             self.complain("a vector loop allocates nothing");
         }
         self.allocated[buf.0 as usize] = true;
@@ -188,19 +198,17 @@ impl Checker<'_> {
         let kind = match inner.mark {
             Mark::Serial => Enclosing::Plain,
             Mark::Vector { unroll } => {
-                if unroll == 0 {
-                    self.complain("an unroll of 0");
-                }
+                self.positive(u64::from(unroll), "unroll");
                 Enclosing::Vector
             }
             Mark::Parallel { grain, .. } => {
-                if grain == 0 {
-                    self.complain("a grain of 0");
-                }
-                if self.loops.iter().any(|outer| *outer != Enclosing::Plain) {
-                    self.complain("a parallel loop inside a vector, parallel or while loop");
-                }
+                self.parallel(grain);
                 Enclosing::Parallel
+            }
+            Mark::ParallelVector { grain, unroll, .. } => {
+                self.parallel(grain);
+                self.positive(u64::from(unroll), "unroll");
+                Enclosing::ParallelVector
             }
             Mark::Unroll { factor } => {
                 if factor < 2 {
@@ -217,8 +225,21 @@ impl Checker<'_> {
         self.visible.truncate(visible);
     }
 
+    fn positive(&mut self, value: u64, what: &str) {
+        if value == 0 {
+            self.complain(format!("the {what} is 0"));
+        }
+    }
+
+    fn parallel(&mut self, grain: u64) {
+        self.positive(grain, "grain");
+        if self.loops.iter().any(|outer| *outer != Enclosing::Plain) {
+            self.complain("a parallel loop inside a vector, parallel or while loop");
+        }
+    }
+
     fn no_loop_in_vector(&mut self) {
-        if self.loops.contains(&Enclosing::Vector) {
+        if self.loops.iter().any(|outer| outer.is_vector()) {
             self.complain("a loop inside a vector loop");
         }
     }
@@ -241,13 +262,12 @@ impl Checker<'_> {
                 wanted.join(", ")
             ));
         }
-        for (kind, name) in [
-            (Enclosing::Vector, "vector"),
-            (Enclosing::Parallel, "parallel"),
-        ] {
-            if self.loops.contains(&kind) {
-                self.complain(format!("a {name} loop has no way out"));
-            }
+        if self
+            .loops
+            .iter()
+            .any(|outer| outer.is_vector() || outer.is_parallel())
+        {
+            self.complain("a vector or parallel loop has no way out");
         }
     }
 
