@@ -6,4 +6,6 @@
 
 pub mod cli;
 pub mod diagnostic;
+pub mod discover;
+pub mod history;
 pub mod process;

@@ -1,0 +1,184 @@
+//! The marked functions of a module tree.
+//!
+//! Owns what counts as `#[pragma_kernel]` (bare, by path, renamed by `use`, under `cfg_attr`) and the report of places
+//! where the attribute cannot work.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::{Span, TokenStream};
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::visit::{self, Visit};
+use syn::{Attribute, ImplItemFn, Item, ItemFn, ItemUse, Meta, Token, TraitItemFn, UseTree};
+
+use super::modules::{Module, is_for_tests};
+
+/// The attribute's name.
+const NAME: &str = "pragma_kernel";
+
+/// A marked free function of a module.
+#[derive(Clone, Debug)]
+pub struct Marked {
+    /// The function, with all its attributes.
+    pub function: ItemFn,
+    /// What stands between the attribute's parentheses.
+    pub tokens: TokenStream,
+}
+
+/// The attribute stands where it cannot work yet.
+#[derive(Clone, Debug)]
+pub struct Misplaced {
+    /// The function's name.
+    pub name: String,
+    /// Its place.
+    pub span: Span,
+    /// What kind of place that is, for people: "a method".
+    pub place: &'static str,
+    /// What to do about it.
+    pub help: &'static str,
+}
+
+/// The names under which the modules import the attribute, the usual one included.
+pub fn names(modules: &[Module]) -> BTreeSet<String> {
+    let mut names = BTreeSet::from([NAME.to_owned()]);
+    for module in modules {
+        for item in &module.items {
+            if let Item::Use(ItemUse { tree, .. }) = item {
+                collect_renames(tree, &mut names);
+            }
+        }
+    }
+    names
+}
+
+fn collect_renames(tree: &UseTree, names: &mut BTreeSet<String>) {
+    match tree {
+        UseTree::Path(path) => collect_renames(&path.tree, names),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| collect_renames(tree, names)),
+        UseTree::Rename(rename) if rename.ident == NAME => {
+            names.insert(rename.rename.to_string());
+        }
+        _ => {}
+    }
+}
+
+/// The marked functions of one module, in source order, and the misplaced attributes in it (not in modules inside it).
+pub fn find(module: &Module, names: &BTreeSet<String>) -> (Vec<Marked>, Vec<Misplaced>) {
+    let mut marked = Vec::new();
+    let mut search = Search { names, misplaced: Vec::new() };
+    for item in &module.items {
+        match item {
+            Item::Mod(_) => {}
+            Item::Fn(function) if !is_for_tests(&function.attrs) => {
+                if let Some(tokens) = marking(&function.attrs, names) {
+                    marked.push(Marked { function: function.clone(), tokens });
+                }
+                visit::visit_block(&mut search, &function.block);
+            }
+            other => search.visit_item(other),
+        }
+    }
+    (marked, search.misplaced)
+}
+
+/// The attribute's arguments, if one of `attributes` is the attribute.
+fn marking(attributes: &[Attribute], names: &BTreeSet<String>) -> Option<TokenStream> {
+    attributes.iter().find_map(|attribute| from_meta(&attribute.meta, names))
+}
+
+fn from_meta(meta: &Meta, names: &BTreeSet<String>) -> Option<TokenStream> {
+    let last = meta.path().segments.last()?.ident.to_string();
+    if names.contains(&last) {
+        return match meta {
+            Meta::List(list) => Some(list.tokens.clone()),
+            _ => Some(TokenStream::new()),
+        };
+    }
+    match meta {
+        Meta::List(list) if last == "cfg_attr" => {
+            let inner = Punctuated::<Meta, Token![,]>::parse_terminated.parse2(list.tokens.clone()).ok()?;
+            inner.iter().skip(1).find_map(|meta| from_meta(meta, names))
+        }
+        _ => None,
+    }
+}
+
+struct Search<'a> {
+    names: &'a BTreeSet<String>,
+    misplaced: Vec<Misplaced>,
+}
+
+impl Search<'_> {
+    fn note(&mut self, attributes: &[Attribute], ident: &syn::Ident, place: &'static str, help: &'static str) {
+        if marking(attributes, self.names).is_some() {
+            self.misplaced.push(Misplaced { name: ident.to_string(), span: ident.span(), place, help });
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Search<'_> {
+    fn visit_item_fn(&mut self, function: &'ast ItemFn) {
+        let help = "move the function out of the body, into its module";
+        self.note(&function.attrs, &function.sig.ident, "a function inside a function body", help);
+        visit::visit_item_fn(self, function);
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast ImplItemFn) {
+        let help = "methods are not supported yet: mark a free function and call it from the method";
+        self.note(&function.attrs, &function.sig.ident, "a method", help);
+        visit::visit_impl_item_fn(self, function);
+    }
+
+    fn visit_trait_item_fn(&mut self, function: &'ast TraitItemFn) {
+        let help = "methods are not supported yet: mark a free function and call it from the method";
+        self.note(&function.attrs, &function.sig.ident, "a trait method", help);
+        visit::visit_trait_item_fn(self, function);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(source: &str) -> (Vec<(String, String)>, Vec<(String, &'static str)>) {
+        let module = Module {
+            path: Vec::new(),
+            file: "lib.rs".into(),
+            items: syn::parse_file(source).expect("valid source").items,
+        };
+        let names = names(std::slice::from_ref(&module));
+        let (marked, misplaced) = find(&module, &names);
+        (
+            marked.iter().map(|m| (m.function.sig.ident.to_string(), m.tokens.to_string())).collect(),
+            misplaced.into_iter().map(|m| (m.name, m.place)).collect(),
+        )
+    }
+
+    #[test]
+    fn every_spelling_is_found() {
+        let (marked, misplaced) = search(
+            "use pragma_runtime::{pragma_kernel, pragma_kernel as fast};\n\
+             #[pragma_kernel] fn a() {}\n\
+             #[pragma_runtime::pragma_kernel(exact)] fn b() {}\n\
+             #[fast] fn c() {}\n\
+             #[cfg_attr(feature = \"simd\", inline, pragma_kernel(threads(1)))] fn d() {}\n\
+             #[inline] fn not() {}\n\
+             #[cfg(test)] #[pragma_kernel] fn neither() {}\n",
+        );
+        let text = |name: &str, tokens: &str| (name.to_owned(), tokens.to_owned());
+        assert_eq!(marked, [text("a", ""), text("b", "exact"), text("c", ""), text("d", "threads (1)")]);
+        assert!(misplaced.is_empty());
+    }
+
+    #[test]
+    fn places_where_it_cannot_work() {
+        let (marked, misplaced) = search(
+            "fn outer() { #[pragma_kernel] fn inner() {} }\n\
+             impl X { #[pragma_kernel] fn method(&self) {} }\n\
+             trait T { #[pragma_kernel] fn provided() {} }\n",
+        );
+        assert!(marked.is_empty());
+        let names: Vec<&str> = misplaced.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["inner", "method", "provided"]);
+    }
+}
