@@ -9,3 +9,4 @@ pub mod diagnostic;
 pub mod discover;
 pub mod history;
 pub mod process;
+pub mod vendor;

@@ -47,7 +47,9 @@ pub fn assign(places: &[Place], vendored: &[(KernelId, String, String)]) -> Vec<
     let mut ids: Vec<Option<KernelId>> = vec![None; places.len()];
     let mut taken: BTreeMap<KernelId, usize> = BTreeMap::new();
     for (id, function, module) in vendored {
-        let owner = places.iter().position(|place| place.function == *function && place.module_text() == *module);
+        let owner = places
+            .iter()
+            .position(|place| place.function == *function && place.module_text() == *module);
         if let Some(owner) = owner.filter(|owner| ids[*owner].is_none()) {
             ids[owner] = Some(id.clone());
             taken.insert(id.clone(), owner);
@@ -57,8 +59,16 @@ pub fn assign(places: &[Place], vendored: &[(KernelId, String, String)]) -> Vec<
         if ids[i].is_some() {
             continue;
         }
-        let alone = places.iter().filter(|other| other.function == place.function).count() == 1;
-        let candidates = [alone.then(|| place.function.clone()), Some(place.long()), Some(place.longest())];
+        let alone = places
+            .iter()
+            .filter(|other| other.function == place.function)
+            .count()
+            == 1;
+        let candidates = [
+            alone.then(|| place.function.clone()),
+            Some(place.long()),
+            Some(place.longest()),
+        ];
         let free = candidates.into_iter().flatten().filter_map(|text| KernelId::new(text).ok()).find(|id| {
             !taken.contains_key(id)
                 // The long name of a root function is its bare name, which would look like the only one.
@@ -77,11 +87,17 @@ mod tests {
     use super::*;
 
     fn place(kind: CrateKind, module: &[&str], function: &str) -> Place {
-        Place { kind, module: module.iter().map(|part| (*part).to_owned()).collect(), function: function.to_owned() }
+        Place {
+            kind,
+            module: module.iter().map(|part| (*part).to_owned()).collect(),
+            function: function.to_owned(),
+        }
     }
 
     fn text(ids: &[Option<KernelId>]) -> Vec<String> {
-        ids.iter().map(|id| id.as_ref().map_or("-".to_owned(), ToString::to_string)).collect()
+        ids.iter()
+            .map(|id| id.as_ref().map_or("-".to_owned(), ToString::to_string))
+            .collect()
     }
 
     #[test]
@@ -98,14 +114,28 @@ mod tests {
         ];
         assert_eq!(
             text(&assign(&places, &[])),
-            ["dot", "a.dot", "alone", "lib.m.twin", "bin.my_app.m.twin", "-"]
+            [
+                "dot",
+                "a.dot",
+                "alone",
+                "lib.m.twin",
+                "bin.my_app.m.twin",
+                "-"
+            ]
         );
     }
 
     #[test]
     fn a_vendored_name_stays() {
-        let places = [place(CrateKind::Lib, &["a"], "dot"), place(CrateKind::Lib, &["b"], "dot")];
-        let vendored = [(KernelId::new("dot").expect("an id"), "dot".to_owned(), "b".to_owned())];
+        let places = [
+            place(CrateKind::Lib, &["a"], "dot"),
+            place(CrateKind::Lib, &["b"], "dot"),
+        ];
+        let vendored = [(
+            KernelId::new("dot").expect("an id"),
+            "dot".to_owned(),
+            "b".to_owned(),
+        )];
         assert_eq!(text(&assign(&places, &vendored)), ["a.dot", "dot"]);
     }
 }

@@ -54,7 +54,10 @@ pub fn names(modules: &[Module]) -> BTreeSet<String> {
 fn collect_renames(tree: &UseTree, names: &mut BTreeSet<String>) {
     match tree {
         UseTree::Path(path) => collect_renames(&path.tree, names),
-        UseTree::Group(group) => group.items.iter().for_each(|tree| collect_renames(tree, names)),
+        UseTree::Group(group) => group
+            .items
+            .iter()
+            .for_each(|tree| collect_renames(tree, names)),
         UseTree::Rename(rename) if rename.ident == NAME => {
             names.insert(rename.rename.to_string());
         }
@@ -65,13 +68,19 @@ fn collect_renames(tree: &UseTree, names: &mut BTreeSet<String>) {
 /// The marked functions of one module, in source order, and the misplaced attributes in it (not in modules inside it).
 pub fn find(module: &Module, names: &BTreeSet<String>) -> (Vec<Marked>, Vec<Misplaced>) {
     let mut marked = Vec::new();
-    let mut search = Search { names, misplaced: Vec::new() };
+    let mut search = Search {
+        names,
+        misplaced: Vec::new(),
+    };
     for item in &module.items {
         match item {
             Item::Mod(_) => {}
             Item::Fn(function) if !is_for_tests(&function.attrs) => {
                 if let Some(tokens) = marking(&function.attrs, names) {
-                    marked.push(Marked { function: function.clone(), tokens });
+                    marked.push(Marked {
+                        function: function.clone(),
+                        tokens,
+                    });
                 }
                 visit::visit_block(&mut search, &function.block);
             }
@@ -83,7 +92,9 @@ pub fn find(module: &Module, names: &BTreeSet<String>) -> (Vec<Marked>, Vec<Misp
 
 /// The attribute's arguments, if one of `attributes` is the attribute.
 fn marking(attributes: &[Attribute], names: &BTreeSet<String>) -> Option<TokenStream> {
-    attributes.iter().find_map(|attribute| from_meta(&attribute.meta, names))
+    attributes
+        .iter()
+        .find_map(|attribute| from_meta(&attribute.meta, names))
 }
 
 fn from_meta(meta: &Meta, names: &BTreeSet<String>) -> Option<TokenStream> {
@@ -96,7 +107,9 @@ fn from_meta(meta: &Meta, names: &BTreeSet<String>) -> Option<TokenStream> {
     }
     match meta {
         Meta::List(list) if last == "cfg_attr" => {
-            let inner = Punctuated::<Meta, Token![,]>::parse_terminated.parse2(list.tokens.clone()).ok()?;
+            let inner = Punctuated::<Meta, Token![,]>::parse_terminated
+                .parse2(list.tokens.clone())
+                .ok()?;
             inner.iter().skip(1).find_map(|meta| from_meta(meta, names))
         }
         _ => None,
@@ -109,9 +122,20 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn note(&mut self, attributes: &[Attribute], ident: &syn::Ident, place: &'static str, help: &'static str) {
+    fn note(
+        &mut self,
+        attributes: &[Attribute],
+        ident: &syn::Ident,
+        place: &'static str,
+        help: &'static str,
+    ) {
         if marking(attributes, self.names).is_some() {
-            self.misplaced.push(Misplaced { name: ident.to_string(), span: ident.span(), place, help });
+            self.misplaced.push(Misplaced {
+                name: ident.to_string(),
+                span: ident.span(),
+                place,
+                help,
+            });
         }
     }
 }
@@ -119,18 +143,25 @@ impl Search<'_> {
 impl<'ast> Visit<'ast> for Search<'_> {
     fn visit_item_fn(&mut self, function: &'ast ItemFn) {
         let help = "move the function out of the body, into its module";
-        self.note(&function.attrs, &function.sig.ident, "a function inside a function body", help);
+        self.note(
+            &function.attrs,
+            &function.sig.ident,
+            "a function inside a function body",
+            help,
+        );
         visit::visit_item_fn(self, function);
     }
 
     fn visit_impl_item_fn(&mut self, function: &'ast ImplItemFn) {
-        let help = "methods are not supported yet: mark a free function and call it from the method";
+        let help =
+            "methods are not supported yet: mark a free function and call it from the method";
         self.note(&function.attrs, &function.sig.ident, "a method", help);
         visit::visit_impl_item_fn(self, function);
     }
 
     fn visit_trait_item_fn(&mut self, function: &'ast TraitItemFn) {
-        let help = "methods are not supported yet: mark a free function and call it from the method";
+        let help =
+            "methods are not supported yet: mark a free function and call it from the method";
         self.note(&function.attrs, &function.sig.ident, "a trait method", help);
         visit::visit_trait_item_fn(self, function);
     }
@@ -140,7 +171,8 @@ impl<'ast> Visit<'ast> for Search<'_> {
 mod tests {
     use super::*;
 
-    fn search(source: &str) -> (Vec<(String, String)>, Vec<(String, &'static str)>) {
+    /// Marked functions as `name(arguments)`, and the names of misplaced ones.
+    fn search(source: &str) -> (Vec<String>, Vec<String>) {
         let module = Module {
             path: Vec::new(),
             file: "lib.rs".into(),
@@ -149,8 +181,11 @@ mod tests {
         let names = names(std::slice::from_ref(&module));
         let (marked, misplaced) = find(&module, &names);
         (
-            marked.iter().map(|m| (m.function.sig.ident.to_string(), m.tokens.to_string())).collect(),
-            misplaced.into_iter().map(|m| (m.name, m.place)).collect(),
+            marked
+                .iter()
+                .map(|m| format!("{}({})", m.function.sig.ident, m.tokens))
+                .collect(),
+            misplaced.into_iter().map(|m| m.name).collect(),
         )
     }
 
@@ -165,8 +200,7 @@ mod tests {
              #[inline] fn not() {}\n\
              #[cfg(test)] #[pragma_kernel] fn neither() {}\n",
         );
-        let text = |name: &str, tokens: &str| (name.to_owned(), tokens.to_owned());
-        assert_eq!(marked, [text("a", ""), text("b", "exact"), text("c", ""), text("d", "threads (1)")]);
+        assert_eq!(marked, ["a()", "b(exact)", "c()", "d(threads (1))"]);
         assert!(misplaced.is_empty());
     }
 
@@ -178,7 +212,6 @@ mod tests {
              trait T { #[pragma_kernel] fn provided() {} }\n",
         );
         assert!(marked.is_empty());
-        let names: Vec<&str> = misplaced.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["inner", "method", "provided"]);
+        assert_eq!(misplaced, ["inner", "method", "provided"]);
     }
 }

@@ -11,7 +11,9 @@ mod packages;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use pragma_spec::{Fingerprint, KernelAttribute, KernelId, KernelSignature, SpecError, fingerprint};
+use pragma_spec::{
+    Fingerprint, KernelAttribute, KernelId, KernelSignature, SpecError, fingerprint,
+};
 use proc_macro2::{Span, TokenStream};
 use syn::{Attribute, ItemFn, Meta};
 
@@ -69,7 +71,13 @@ impl KernelSource {
     /// The place of a span in this function's file.
     pub fn locate(&self, span: Span, label: &str) -> Option<Location> {
         let (start, end) = (span.start(), span.end());
-        Location::in_file(&self.shown, &self.file, (start.line, start.column), (end.line, end.column), label)
+        Location::in_file(
+            &self.shown,
+            &self.file,
+            (start.line, start.column),
+            (end.line, end.column),
+            label,
+        )
     }
 
     /// The place of the function's name.
@@ -79,7 +87,10 @@ impl KernelSource {
 
     /// Why the macro refuses this function, if it does.
     pub fn refusal(&self) -> Option<&SpecError> {
-        self.attribute.as_ref().err().or(self.signature.as_ref().err())
+        self.attribute
+            .as_ref()
+            .err()
+            .or(self.signature.as_ref().err())
     }
 }
 
@@ -111,7 +122,11 @@ impl PackageSource {
     /// The kernel called `name` (id, function name or path with `::`).
     pub fn find(&self, name: &str) -> Vec<&KernelSource> {
         let dotted = name.replace("::", ".");
-        let exact: Vec<&KernelSource> = self.kernels.iter().filter(|kernel| kernel.id.as_str() == dotted).collect();
+        let exact: Vec<&KernelSource> = self
+            .kernels
+            .iter()
+            .filter(|kernel| kernel.id.as_str() == dotted)
+            .collect();
         if !exact.is_empty() {
             return exact;
         }
@@ -137,18 +152,28 @@ pub fn read_package(
     vendored: &[(KernelId, String, String)],
     common: &Common,
 ) -> Result<PackageSource, Failure> {
-    let mut source =
-        PackageSource { package: package.clone(), crates: Vec::new(), kernels: Vec::new(), warnings: Vec::new() };
+    let mut source = PackageSource {
+        package: package.clone(),
+        crates: Vec::new(),
+        kernels: Vec::new(),
+        warnings: Vec::new(),
+    };
     let mut seen = BTreeSet::new();
     for target in &package.targets {
-        let (modules, attributes, errors) =
-            modules::read_crate(&target.src_path).map_err(|error| unreadable(package, common, &error))?;
+        let modules::ReadCrate {
+            modules,
+            attributes,
+            errors,
+        } = modules::read_crate(&target.src_path)
+            .map_err(|error| unreadable(package, common, &error))?;
         for error in &errors {
             // A file that rustc does not compile (a `cfg` that is off) may hold anything; rustc has the say.
             if let Some(failure) = compiler_says(package, common) {
                 return Err(failure);
             }
-            source.warnings.push(Diagnostic::warning(error).note("the crate compiles without it, so it is left out"));
+            source.warnings.push(
+                Diagnostic::warning(error).note("the crate compiles without it, so it is left out"),
+            );
         }
         let index = source.crates.len();
         let names = kernels::names(&modules);
@@ -165,9 +190,12 @@ pub fn read_package(
                     wrong.place,
                 );
                 source.warnings.push(
-                    Diagnostic::warning(format!("`{}` cannot have kernels: it is {}", wrong.name, wrong.place))
-                        .at(place)
-                        .help(wrong.help),
+                    Diagnostic::warning(format!(
+                        "`{}` cannot have kernels: it is {}",
+                        wrong.name, wrong.place
+                    ))
+                    .at(place)
+                    .help(wrong.help),
                 );
             }
             for marked in marked {
@@ -192,11 +220,14 @@ impl PackageSource {
     fn add(&mut self, krate: usize, module: &Module, shown: String, marked: kernels::Marked) {
         let start = marked.function.sig.ident.span().start();
         let signature = KernelSignature::from_syn(&marked.function.sig);
-        let attribute = KernelAttribute::parse(marked.tokens.clone()).and_then(|attribute| match &signature {
-            Ok(signature) => attribute.validate(signature).map(|()| attribute),
-            Err(_) => Ok(attribute),
-        });
-        let Ok(unnamed) = KernelId::new("unnamed") else { return };
+        let attribute =
+            KernelAttribute::parse(marked.tokens.clone()).and_then(|attribute| match &signature {
+                Ok(signature) => attribute.validate(signature).map(|()| attribute),
+                Err(_) => Ok(attribute),
+            });
+        let Ok(unnamed) = KernelId::new("unnamed") else {
+            return;
+        };
         self.kernels.push(KernelSource {
             id: unnamed,
             package: self.package.name.clone(),
@@ -216,8 +247,14 @@ impl PackageSource {
 
     /// Gives every kernel its id. Functions whose names cannot be directory names are reported and dropped.
     fn name(&mut self, vendored: &[(KernelId, String, String)]) {
-        self.kernels.sort_by(|a, b| (a.krate, &a.file, a.line, a.column).cmp(&(b.krate, &b.file, b.line, b.column)));
-        let kinds: Vec<CrateKind> = self.crates.iter().map(|krate| krate.target.kind.clone()).collect();
+        self.kernels.sort_by(|a, b| {
+            (a.krate, &a.file, a.line, a.column).cmp(&(b.krate, &b.file, b.line, b.column))
+        });
+        let kinds: Vec<CrateKind> = self
+            .crates
+            .iter()
+            .map(|krate| krate.target.kind.clone())
+            .collect();
         let places: Vec<ids::Place> = self
             .kernels
             .iter()
@@ -287,19 +324,32 @@ pub fn cargo_flags(common: &Common) -> Vec<String> {
 ///
 /// # Errors
 /// A build failure with rustc's messages as rustc rendered them, or a missing cargo.
-pub fn check(package: &PackageRef, common: &Common, target_dir: Option<&std::path::Path>) -> Result<(), Failure> {
+pub fn check(
+    package: &PackageRef,
+    common: &Common,
+    target_dir: Option<&std::path::Path>,
+) -> Result<(), Failure> {
     let mut command = process::cargo();
-    command.arg("check").arg("--quiet").arg("--manifest-path").arg(&package.manifest_path);
-    command.arg("--color").arg(match anstream::stderr().current_choice() {
-        anstream::ColorChoice::Never => "never",
-        _ => "always",
-    });
+    command
+        .arg("check")
+        .arg("--quiet")
+        .arg("--manifest-path")
+        .arg(&package.manifest_path);
+    command
+        .arg("--color")
+        .arg(match anstream::stderr().current_choice() {
+            anstream::ColorChoice::Never => "never",
+            _ => "always",
+        });
     command.args(cargo_flags(common)).current_dir(&package.root);
     if let Some(dir) = target_dir {
         command.arg("--target-dir").arg(dir);
     }
     let output = process::output(&mut command).map_err(|error| {
-        Failure::environment(format!("cannot run cargo: {error}"), "install Rust (rustup) or put cargo on the PATH")
+        Failure::environment(
+            format!("cannot run cargo: {error}"),
+            "install Rust (rustup) or put cargo on the PATH",
+        )
     })?;
     if output.status.success() {
         return Ok(());

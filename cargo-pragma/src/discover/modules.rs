@@ -40,24 +40,53 @@ pub enum ModuleError {
     },
 }
 
-/// Reads the crate whose root is `src_path`. Files below that fail are left out and reported beside.
+/// A crate as its files tell it.
+#[derive(Debug)]
+pub struct ReadCrate {
+    /// Its modules, sorted by path.
+    pub modules: Vec<Module>,
+    /// The inner attributes of its root.
+    pub attributes: Vec<Attribute>,
+    /// Files below the root that failed; they are left out.
+    pub errors: Vec<ModuleError>,
+}
+
+/// Reads the crate whose root is `src_path`.
 ///
 /// # Errors
 /// If the root itself cannot be read or parsed.
-pub fn read_crate(src_path: &Path) -> Result<(Vec<Module>, Vec<Attribute>, Vec<ModuleError>), ModuleError> {
+pub fn read_crate(src_path: &Path) -> Result<ReadCrate, ModuleError> {
     let (items, attributes) = parse(src_path)?;
     let mut walk = Walk::default();
     let dir = src_path.parent().unwrap_or(Path::new("")).to_path_buf();
-    walk.module(Vec::new(), src_path, &Place { path_base: dir.clone(), children: dir }, items);
+    walk.module(
+        Vec::new(),
+        src_path,
+        &Place {
+            path_base: dir.clone(),
+            children: dir,
+        },
+        items,
+    );
     walk.modules.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok((walk.modules, attributes, walk.errors))
+    Ok(ReadCrate {
+        modules: walk.modules,
+        attributes,
+        errors: walk.errors,
+    })
 }
 
 fn parse(file: &Path) -> Result<(Vec<Item>, Vec<Attribute>), ModuleError> {
-    let text = std::fs::read_to_string(file).map_err(|error| ModuleError::Read { file: file.to_owned(), error })?;
+    let text = std::fs::read_to_string(file).map_err(|error| ModuleError::Read {
+        file: file.to_owned(),
+        error,
+    })?;
     match syn::parse_file(&text) {
         Ok(parsed) => Ok((parsed.items, parsed.attrs)),
-        Err(error) => Err(ModuleError::Parse { file: file.to_owned(), error }),
+        Err(error) => Err(ModuleError::Parse {
+            file: file.to_owned(),
+            error,
+        }),
     }
 }
 
@@ -95,9 +124,14 @@ impl Walk {
                     Some(given) => place.path_base.join(given),
                     None => place.children.join(&name),
                 };
-                let inner = Place { path_base: dir.clone(), children: dir };
+                let inner = Place {
+                    path_base: dir.clone(),
+                    children: dir,
+                };
                 self.module(child_path, file, &inner, items.clone());
-            } else if let Some((file, place)) = child_file(place, &name, path_attribute(&child.attrs)) {
+            } else if let Some((file, place)) =
+                child_file(place, &name, path_attribute(&child.attrs))
+            {
                 if self.open.contains(&file) {
                     continue;
                 }
@@ -111,7 +145,11 @@ impl Walk {
             }
         }
         self.open.pop();
-        self.modules.push(Module { path, file: file.to_owned(), items });
+        self.modules.push(Module {
+            path,
+            file: file.to_owned(),
+            items,
+        });
     }
 }
 
@@ -120,28 +158,52 @@ fn child_file(place: &Place, name: &str, path: Option<String>) -> Option<(PathBu
     if let Some(path) = path {
         let file = place.path_base.join(path);
         let dir = file.parent()?.to_path_buf();
-        return file.is_file().then(|| (file, Place { path_base: dir.clone(), children: dir }));
+        return file.is_file().then(|| {
+            (
+                file,
+                Place {
+                    path_base: dir.clone(),
+                    children: dir,
+                },
+            )
+        });
     }
     let flat = place.children.join(format!("{name}.rs"));
     let dir = place.children.join(name);
     if flat.is_file() {
-        return Some((flat, Place { path_base: place.children.clone(), children: dir }));
+        return Some((
+            flat,
+            Place {
+                path_base: place.children.clone(),
+                children: dir,
+            },
+        ));
     }
     let nested = dir.join("mod.rs");
-    nested.is_file().then(|| (nested, Place { path_base: dir.clone(), children: dir }))
+    nested.is_file().then(|| {
+        (
+            nested,
+            Place {
+                path_base: dir.clone(),
+                children: dir,
+            },
+        )
+    })
 }
 
 fn path_attribute(attributes: &[Attribute]) -> Option<String> {
-    attributes.iter().find_map(|attribute| match &attribute.meta {
-        Meta::NameValue(pair) if pair.path.is_ident("path") => match &pair.value {
-            Expr::Lit(literal) => match &literal.lit {
-                Lit::Str(text) => Some(text.value()),
+    attributes
+        .iter()
+        .find_map(|attribute| match &attribute.meta {
+            Meta::NameValue(pair) if pair.path.is_ident("path") => match &pair.value {
+                Expr::Lit(literal) => match &literal.lit {
+                    Lit::Str(text) => Some(text.value()),
+                    _ => None,
+                },
                 _ => None,
             },
             _ => None,
-        },
-        _ => None,
-    })
+        })
 }
 
 /// Whether the attributes say `cfg(test)`.
@@ -164,22 +226,34 @@ mod tests {
             std::fs::create_dir_all(file.parent().expect("a parent")).expect("directories");
             std::fs::write(file, text).expect("a file");
         }
-        let (modules, _, errors) = read_crate(&dir.path().join("lib.rs")).expect("a crate");
-        let found = modules
+        let krate = read_crate(&dir.path().join("lib.rs")).expect("a crate");
+        let found = krate
+            .modules
             .iter()
             .map(|module| {
-                let file = module.file.strip_prefix(dir.path()).expect("inside").display().to_string();
+                let file = module
+                    .file
+                    .strip_prefix(dir.path())
+                    .expect("inside")
+                    .display()
+                    .to_string();
                 (module.path.join("::"), file)
             })
             .collect();
-        (dir, found, errors.len())
+        (dir, found, krate.errors.len())
     }
 
     #[test]
     fn every_way_to_place_a_module() {
         let (_dir, found, errors) = tree(&[
-            ("lib.rs", "mod a; mod b; mod inline { mod deep; #[path = \"odd.rs\"] mod odd; } #[path = \"x/y.rs\"] mod p; mod gone; #[cfg(test)] mod tests;"),
-            ("a.rs", "mod c; mod own { mod d; } #[path = \"beside.rs\"] mod beside;"),
+            (
+                "lib.rs",
+                "mod a; mod b; mod inline { mod deep; #[path = \"odd.rs\"] mod odd; } #[path = \"x/y.rs\"] mod p; mod gone; #[cfg(test)] mod tests;",
+            ),
+            (
+                "a.rs",
+                "mod c; mod own { mod d; } #[path = \"beside.rs\"] mod beside;",
+            ),
             ("a/c.rs", ""),
             ("a/own/d.rs", ""),
             ("beside.rs", ""),
@@ -207,8 +281,10 @@ mod tests {
             ("p", "x/y.rs"),
             ("p::z", "x/z.rs"),
         ];
-        let expected: BTreeMap<String, String> =
-            expected.iter().map(|(path, file)| ((*path).to_owned(), (*file).to_owned())).collect();
+        let expected: BTreeMap<String, String> = expected
+            .iter()
+            .map(|(path, file)| ((*path).to_owned(), (*file).to_owned()))
+            .collect();
         assert_eq!(found, expected);
         assert_eq!(errors, 1);
     }

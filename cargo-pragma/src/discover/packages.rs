@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use cargo_metadata::{Metadata, MetadataCommand, Package, TargetKind};
+use toml_edit::DocumentMut;
 
 use crate::cli::args::Common;
 use crate::cli::exit::Failure;
@@ -80,7 +81,10 @@ impl Workspace {
 
     /// A path the way users know it: relative to the workspace where possible.
     pub fn shown(&self, path: &Path) -> String {
-        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+        path.strip_prefix(&self.root)
+            .unwrap_or(path)
+            .display()
+            .to_string()
     }
 }
 
@@ -96,8 +100,14 @@ pub fn select(common: &Common) -> Result<Workspace, Failure> {
     };
     let metadata = read_metadata(&manifest, common)?;
     let chosen = choose(&metadata, &manifest, common)?;
-    let workspace_lints = forbids_in(&read_toml(metadata.workspace_root.join("Cargo.toml").as_std_path()), "workspace");
-    let mut packages: Vec<PackageRef> = chosen.into_iter().map(|package| describe(package, workspace_lints)).collect();
+    let workspace_lints = forbids_in(
+        &read_toml(metadata.workspace_root.join("Cargo.toml").as_std_path()),
+        "workspace",
+    );
+    let mut packages: Vec<PackageRef> = chosen
+        .into_iter()
+        .map(|package| describe(package, workspace_lints))
+        .collect();
     packages.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(Workspace {
         root: metadata.workspace_root.clone().into_std_path_buf(),
@@ -108,7 +118,11 @@ pub fn select(common: &Common) -> Result<Workspace, Failure> {
 
 fn given_manifest(path: &Path) -> Result<PathBuf, Failure> {
     let path = std::path::absolute(path).context("the current directory is gone")?;
-    let path = if path.is_dir() { path.join("Cargo.toml") } else { path };
+    let path = if path.is_dir() {
+        path.join("Cargo.toml")
+    } else {
+        path
+    };
     if path.is_file() {
         return Ok(path);
     }
@@ -120,17 +134,31 @@ fn given_manifest(path: &Path) -> Result<PathBuf, Failure> {
 
 fn nearest_manifest() -> Result<PathBuf, Failure> {
     let here = std::env::current_dir().context("the current directory is gone")?;
-    here.ancestors().map(|dir| dir.join("Cargo.toml")).find(|path| path.is_file()).ok_or_else(|| {
-        Failure::usage(
-            format!("there is no Cargo.toml in `{}` or a directory above it", here.display()),
-            "run this inside a package, or give `--manifest-path`",
-        )
-    })
+    here.ancestors()
+        .map(|dir| dir.join("Cargo.toml"))
+        .find(|path| path.is_file())
+        .ok_or_else(|| {
+            Failure::usage(
+                format!(
+                    "there is no Cargo.toml in `{}` or a directory above it",
+                    here.display()
+                ),
+                "run this inside a package, or give `--manifest-path`",
+            )
+        })
 }
 
 fn read_metadata(manifest: &Path, common: &Common) -> Result<Metadata, Failure> {
     let mut command = process::cargo();
-    command.args(["metadata", "--format-version", "1", "--no-deps", "--manifest-path"]).arg(manifest);
+    command
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--manifest-path",
+        ])
+        .arg(manifest);
     if let Some(dir) = manifest.parent() {
         // Cargo reads its configuration from the working directory upwards.
         command.current_dir(dir);
@@ -157,28 +185,45 @@ fn read_metadata(manifest: &Path, common: &Common) -> Result<Metadata, Failure> 
         });
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    let json = text.lines().find(|line| line.starts_with('{')).unwrap_or("");
+    let json = text
+        .lines()
+        .find(|line| line.starts_with('{'))
+        .unwrap_or("");
     Ok(MetadataCommand::parse(json).context("cannot read what `cargo metadata` printed")?)
 }
 
-fn choose<'a>(metadata: &'a Metadata, manifest: &Path, common: &Common) -> Result<Vec<&'a Package>, Failure> {
+fn choose<'a>(
+    metadata: &'a Metadata,
+    manifest: &Path,
+    common: &Common,
+) -> Result<Vec<&'a Package>, Failure> {
     let members = metadata.workspace_packages();
     if common.workspace {
         return Ok(members);
     }
     if !common.package.is_empty() {
-        let names: Vec<&str> = members.iter().map(|package| package.name.as_str()).collect();
+        let names: Vec<&str> = members
+            .iter()
+            .map(|package| package.name.as_str())
+            .collect();
         return common
             .package
             .iter()
             .map(|wanted| {
-                members.iter().copied().find(|package| package.name.as_str() == wanted.as_str()).ok_or_else(|| {
-                    let help = match closest(wanted, &names) {
-                        Some(name) => format!("a package with a similar name exists: `{name}`"),
-                        None => format!("packages of this workspace: {}", names.join(", ")),
-                    };
-                    Failure::usage(format!("there is no package `{wanted}` in this workspace"), help)
-                })
+                members
+                    .iter()
+                    .copied()
+                    .find(|package| package.name.as_str() == wanted.as_str())
+                    .ok_or_else(|| {
+                        let help = match closest(wanted, &names) {
+                            Some(name) => format!("a package with a similar name exists: `{name}`"),
+                            None => format!("packages of this workspace: {}", names.join(", ")),
+                        };
+                        Failure::usage(
+                            format!("there is no package `{wanted}` in this workspace"),
+                            help,
+                        )
+                    })
             })
             .collect();
     }
@@ -202,7 +247,11 @@ fn describe(package: &Package, workspace_forbids: bool) -> PackageRef {
             let is_lib = target.kind.iter().any(|kind| {
                 matches!(
                     kind,
-                    TargetKind::Lib | TargetKind::RLib | TargetKind::DyLib | TargetKind::CDyLib | TargetKind::StaticLib
+                    TargetKind::Lib
+                        | TargetKind::RLib
+                        | TargetKind::DyLib
+                        | TargetKind::CDyLib
+                        | TargetKind::StaticLib
                 )
             });
             let kind = if is_lib {
@@ -225,17 +274,26 @@ fn describe(package: &Package, workspace_forbids: bool) -> PackageRef {
         .dependencies
         .iter()
         .find(|dependency| dependency.name == "pragma-runtime")
-        .map(|dependency| dependency.rename.as_deref().unwrap_or(&dependency.name).replace('-', "_"));
+        .map(|dependency| {
+            dependency
+                .rename
+                .as_deref()
+                .unwrap_or(&dependency.name)
+                .replace('-', "_")
+        });
     let manifest = read_toml(&manifest_path);
     let inherits = manifest
         .get("lints")
         .and_then(|lints| lints.get("workspace"))
-        .and_then(toml::Value::as_bool)
+        .and_then(toml_edit::Item::as_bool)
         .unwrap_or(false);
     PackageRef {
         name: package.name.to_string(),
         version: package.version.to_string(),
-        root: manifest_path.parent().map(Path::to_path_buf).unwrap_or_default(),
+        root: manifest_path
+            .parent()
+            .map(Path::to_path_buf)
+            .unwrap_or_default(),
         targets,
         runtime,
         forbids_unsafe: forbids_in(&manifest, "") || (inherits && workspace_forbids),
@@ -244,19 +302,26 @@ fn describe(package: &Package, workspace_forbids: bool) -> PackageRef {
 }
 
 /// A manifest's content; an empty table if it cannot be read, as cargo has the say about errors.
-fn read_toml(path: &Path) -> toml::Value {
+fn read_toml(path: &Path) -> toml_edit::Item {
     let text = std::fs::read_to_string(path).unwrap_or_default();
-    toml::Value::Table(text.parse().unwrap_or_default())
+    text.parse::<DocumentMut>().unwrap_or_default().into_item()
 }
 
 /// Whether `[lints.rust]` (below `section`, if any) sets `unsafe_code` to `forbid`.
-fn forbids_in(manifest: &toml::Value, section: &str) -> bool {
-    let table = if section.is_empty() { Some(manifest) } else { manifest.get(section) };
+fn forbids_in(manifest: &toml_edit::Item, section: &str) -> bool {
+    let table = if section.is_empty() {
+        Some(manifest)
+    } else {
+        manifest.get(section)
+    };
     let lint = table
         .and_then(|table| table.get("lints"))
         .and_then(|lints| lints.get("rust"))
         .and_then(|rust| rust.get("unsafe_code"));
-    let level = lint.and_then(|lint| lint.as_str().or_else(|| lint.get("level").and_then(toml::Value::as_str)));
+    let level = lint.and_then(|lint| {
+        lint.as_str()
+            .or_else(|| lint.get("level").and_then(toml_edit::Item::as_str))
+    });
     level == Some("forbid")
 }
 
@@ -292,7 +357,10 @@ mod tests {
 
     #[test]
     fn near_names_are_suggested() {
-        assert_eq!(closest("quickstrat", &["bin-app", "quickstart"]), Some("quickstart"));
+        assert_eq!(
+            closest("quickstrat", &["bin-app", "quickstart"]),
+            Some("quickstart")
+        );
         assert_eq!(closest("zzz", &["quickstart", "bin-app"]), None);
         assert_eq!(closest("dot", &["dott", "dota"]), Some("dota"));
         assert_eq!(distance("kitten", "sitting"), 3);
@@ -300,11 +368,20 @@ mod tests {
 
     #[test]
     fn forbidden_unsafe_is_read_from_both_spellings() {
-        let read = |text: &str| toml::Value::Table(text.parse().expect("toml"));
-        assert!(forbids_in(&read("[lints.rust]\nunsafe_code = 'forbid'"), ""));
-        assert!(forbids_in(&read("[lints.rust]\nunsafe_code = { level = 'forbid', priority = 1 }"), ""));
+        let read = |text: &str| text.parse::<DocumentMut>().expect("toml").into_item();
+        assert!(forbids_in(
+            &read("[lints.rust]\nunsafe_code = 'forbid'"),
+            ""
+        ));
+        assert!(forbids_in(
+            &read("[lints.rust]\nunsafe_code = { level = 'forbid', priority = 1 }"),
+            ""
+        ));
         assert!(!forbids_in(&read("[lints.rust]\nunsafe_code = 'deny'"), ""));
         assert!(!forbids_in(&read("[package]\nname = 'x'"), ""));
-        assert!(forbids_in(&read("[workspace.lints.rust]\nunsafe_code = 'forbid'"), "workspace"));
+        assert!(forbids_in(
+            &read("[workspace.lints.rust]\nunsafe_code = 'forbid'"),
+            "workspace"
+        ));
     }
 }

@@ -168,10 +168,17 @@ impl History {
     /// # Errors
     /// If the database refuses.
     pub fn begin_run(&self, machine: &str, command: &str) -> Result<RunId, HistoryError> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         self.connection.execute(
             "INSERT INTO runs (started_ms, tool, machine, command) VALUES (?, ?, ?, ?)",
-            params![now.as_millis() as i64, env!("CARGO_PKG_VERSION"), machine, command],
+            params![
+                now.as_millis() as i64,
+                env!("CARGO_PKG_VERSION"),
+                machine,
+                command
+            ],
         )?;
         Ok(RunId(self.connection.last_insert_rowid()))
     }
@@ -217,7 +224,11 @@ impl History {
     ///
     /// # Errors
     /// If the database refuses.
-    pub fn candidate(&self, search: SearchId, new: &NewCandidate<'_>) -> Result<CandidateId, HistoryError> {
+    pub fn candidate(
+        &self,
+        search: SearchId,
+        new: &NewCandidate<'_>,
+    ) -> Result<CandidateId, HistoryError> {
         self.connection.execute(
             "INSERT INTO candidates (search, parent, engine, tune, actions, rationale, source, source_sha256) \
              VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -280,8 +291,10 @@ impl History {
     /// # Errors
     /// If the database refuses.
     pub fn profile(&self, candidate: CandidateId, profile: &str) -> Result<(), HistoryError> {
-        self.connection
-            .execute("INSERT INTO profiles (candidate, profile) VALUES (?, ?)", params![candidate.0, profile])?;
+        self.connection.execute(
+            "INSERT INTO profiles (candidate, profile) VALUES (?, ?)",
+            params![candidate.0, profile],
+        )?;
         Ok(())
     }
 
@@ -289,7 +302,12 @@ impl History {
     ///
     /// # Errors
     /// If the database refuses.
-    pub fn known(&self, key: &SearchKey, source: &str, level: &str) -> Result<Option<Known>, HistoryError> {
+    pub fn known(
+        &self,
+        key: &SearchKey,
+        source: &str,
+        level: &str,
+    ) -> Result<Option<Known>, HistoryError> {
         let found = self
             .connection
             .query_row(
@@ -300,15 +318,26 @@ impl History {
                 |row| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?)),
             )
             .optional()?;
-        let Some((candidate, verdict, evidence)) = found else { return Ok(None) };
-        Ok(Some(Known { verdict, evidence, timings: self.timings(candidate)? }))
+        let Some((candidate, verdict, evidence)) = found else {
+            return Ok(None);
+        };
+        Ok(Some(Known {
+            verdict,
+            evidence,
+            timings: self.timings(candidate)?,
+        }))
     }
 
     /// The searches for a kernel, newest first, at most `limit`.
     ///
     /// # Errors
     /// If the database refuses.
-    pub fn searches(&self, package: &str, kernel: &str, limit: u32) -> Result<Vec<SearchRecord>, HistoryError> {
+    pub fn searches(
+        &self,
+        package: &str,
+        kernel: &str,
+        limit: u32,
+    ) -> Result<Vec<SearchRecord>, HistoryError> {
         let mut statement = self.connection.prepare(
             "SELECT id, target, fingerprint, outcome, reason, stop, seconds FROM searches \
              WHERE package = ? AND kernel = ? ORDER BY id DESC LIMIT ?",
@@ -405,7 +434,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let (history, _) = History::open(dir.path()).expect("a database");
         let run = history.begin_run("m", "tune").expect("a run");
-        let search = history.begin_search(run, "p", "dot", &key("f")).expect("a search");
+        let search = history
+            .begin_search(run, "p", "dot", &key("f"))
+            .expect("a search");
         let new = NewCandidate {
             parent: None,
             engine: "synth",
@@ -415,8 +446,18 @@ mod tests {
             source: "pub fn dot() {}",
         };
         let first = history.candidate(search, &new).expect("a candidate");
-        let second = history.candidate(search, &NewCandidate { parent: Some(first), ..new.clone() }).expect("another");
-        history.verdict(first, "search", "verified", "{}").expect("a verdict");
+        let second = history
+            .candidate(
+                search,
+                &NewCandidate {
+                    parent: Some(first),
+                    ..new.clone()
+                },
+            )
+            .expect("another");
+        history
+            .verdict(first, "search", "verified", "{}")
+            .expect("a verdict");
         let timing = Timing {
             tune: "n = 4096".to_owned(),
             threads: 1,
@@ -426,25 +467,55 @@ mod tests {
             ci95: (9.5, 10.5),
         };
         history.timing(first, &timing).expect("a timing");
-        history.profile(second, "{\"bottleneck\":\"x\"}").expect("a profile");
-        history.end_search(search, "tuned", None, "no gain", 1.5).expect("an end");
+        history
+            .profile(second, "{\"bottleneck\":\"x\"}")
+            .expect("a profile");
+        history
+            .end_search(search, "tuned", None, "no gain", 1.5)
+            .expect("an end");
         drop(history);
 
         let history = History::open_existing(dir.path()).expect("the database");
-        let known = history.known(&key("f"), new.source, "search").expect("an answer").expect("a verdict");
+        let known = history
+            .known(&key("f"), new.source, "search")
+            .expect("an answer")
+            .expect("a verdict");
         assert_eq!(known.verdict, "verified");
         assert_eq!(known.timings, [timing]);
-        assert_eq!(history.known(&key("g"), new.source, "search").expect("an answer"), None);
-        assert_eq!(history.known(&key("f"), new.source, "full").expect("an answer"), None);
-        assert_eq!(history.known(&key("f"), "other", "search").expect("an answer"), None);
+        assert_eq!(
+            history
+                .known(&key("g"), new.source, "search")
+                .expect("an answer"),
+            None
+        );
+        assert_eq!(
+            history
+                .known(&key("f"), new.source, "full")
+                .expect("an answer"),
+            None
+        );
+        assert_eq!(
+            history
+                .known(&key("f"), "other", "search")
+                .expect("an answer"),
+            None
+        );
 
         let searches = history.searches("p", "dot", 9).expect("searches");
         assert_eq!(searches.len(), 1);
         assert_eq!(searches[0].outcome.as_deref(), Some("tuned"));
         assert_eq!(searches[0].candidates.len(), 2);
-        assert_eq!(searches[0].candidates[1].parent, Some(searches[0].candidates[0].id));
+        assert_eq!(
+            searches[0].candidates[1].parent,
+            Some(searches[0].candidates[0].id)
+        );
         assert_eq!(searches[0].candidates[0].actions.len(), 2);
         assert!(searches[0].candidates[1].profile.is_some());
-        assert!(history.searches("p", "other", 9).expect("searches").is_empty());
+        assert!(
+            history
+                .searches("p", "other", 9)
+                .expect("searches")
+                .is_empty()
+        );
     }
 }

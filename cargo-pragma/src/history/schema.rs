@@ -89,14 +89,18 @@ pub fn open(dir: &Path) -> Result<(Connection, Vec<Diagnostic>), rusqlite::Error
         Err(Unusable::Sqlite(error)) if is_busy(&error) => return Err(error),
         Err(unusable) => {
             let why = match &unusable {
-                Unusable::Version(found) => format!("it has format {found}, this version reads {VERSION}"),
+                Unusable::Version(found) => {
+                    format!("it has format {found}, this version reads {VERSION}")
+                }
                 Unusable::Sqlite(error) => error.to_string(),
             };
             if let Some(aside) = move_aside(&file) {
                 warnings.push(
-                    Diagnostic::warning("cannot use the history of earlier runs; starting a new one")
-                        .note(why)
-                        .note(format!("the old file is kept as `{}`", aside.display())),
+                    Diagnostic::warning(
+                        "cannot use the history of earlier runs; starting a new one",
+                    )
+                    .note(why)
+                    .note(format!("the old file is kept as `{}`", aside.display())),
                 );
             }
         }
@@ -110,7 +114,8 @@ pub fn open(dir: &Path) -> Result<(Connection, Vec<Diagnostic>), rusqlite::Error
 
 /// Opens the database in `dir` for reading, if there is one that can be read.
 pub fn open_existing(dir: &Path) -> Option<Connection> {
-    let connection = Connection::open_with_flags(dir.join(FILE), OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
+    let connection =
+        Connection::open_with_flags(dir.join(FILE), OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
     (version(&connection).ok()? == VERSION).then_some(connection)
 }
 
@@ -167,7 +172,9 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 
 /// Renames the database to the first free `history.sqlite.old-N`; its journals go, as they mean nothing without it.
 fn move_aside(file: &Path) -> Option<PathBuf> {
-    let aside = (1..10_000).map(|n| with_suffix(file, &format!(".old-{n}"))).find(|path| !path.exists())?;
+    let aside = (1..10_000)
+        .map(|n| with_suffix(file, &format!(".old-{n}")))
+        .find(|path| !path.exists())?;
     std::fs::rename(file, &aside).ok()?;
     for suffix in ["-wal", "-shm"] {
         let _ = std::fs::remove_file(with_suffix(file, suffix));
@@ -188,12 +195,17 @@ mod tests {
     #[test]
     fn damaged_and_newer_files_are_moved_aside() {
         let dir = tempfile::tempdir().expect("a directory");
-        std::fs::write(dir.path().join(FILE), "this is not a database, but it is long enough to look like one".repeat(99))
-            .expect("a file");
+        std::fs::write(
+            dir.path().join(FILE),
+            "this is not a database, but it is long enough to look like one".repeat(99),
+        )
+        .expect("a file");
         let (connection, warnings) = open(dir.path()).expect("a new database");
         assert_eq!(warnings.len(), 1);
         assert!(dir.path().join("history.sqlite.old-1").exists());
-        connection.pragma_update(None, "user_version", 99).expect("a version");
+        connection
+            .pragma_update(None, "user_version", 99)
+            .expect("a version");
         drop(connection);
         let (connection, warnings) = open(dir.path()).expect("a new database");
         assert!(warnings[0].notes[0].contains("format 99"), "{warnings:?}");

@@ -1,0 +1,258 @@
+//! Reads `pragma/` as it is, with everything that is wrong with it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use pragma_spec::{Index, KernelId, Manifest, text_sha256};
+
+use super::{INDEX, MANIFEST, MEASUREMENTS};
+
+/// One thing that is wrong in `pragma/`, regardless of the sources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// There is no index.
+    NoIndex,
+    /// The index cannot be read, for this reason.
+    BadIndex(String),
+    /// The index lists the kernel, and its manifest is missing.
+    NoManifest(KernelId),
+    /// The manifest cannot be read, for this reason.
+    BadManifest(KernelId, String),
+    /// The manifest is not the one that the index means.
+    ManifestChanged(KernelId),
+    /// The manifest names a file that is not there.
+    NoFile(KernelId, String),
+    /// A kernel's file is not the one that the manifest means.
+    FileChanged(KernelId, String),
+    /// A directory with a manifest that the index does not list.
+    NotListed(KernelId),
+    /// A file that nothing names.
+    Stray(PathBuf),
+    /// The kernel was made for another package.
+    Foreign(KernelId, String),
+}
+
+impl Problem {
+    /// The kernel that is concerned, if it is one alone.
+    pub fn kernel(&self) -> Option<&KernelId> {
+        match self {
+            Problem::NoIndex | Problem::BadIndex(_) | Problem::Stray(_) => None,
+            Problem::NoManifest(id)
+            | Problem::BadManifest(id, _)
+            | Problem::ManifestChanged(id)
+            | Problem::NoFile(id, _)
+            | Problem::FileChanged(id, _)
+            | Problem::NotListed(id)
+            | Problem::Foreign(id, _) => Some(id),
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Problem::NoIndex => "run `cargo pragma init`".to_owned(),
+            Problem::BadIndex(_) => {
+                "restore it with `git checkout -- pragma/index.toml`, or resolve the merge".to_owned()
+            }
+            Problem::NotListed(_) | Problem::Stray(_) => {
+                "`cargo pragma clean` removes it; if a merge lost its line of the index, restore that".to_owned()
+            }
+            Problem::NoManifest(id)
+            | Problem::BadManifest(id, _)
+            | Problem::ManifestChanged(id)
+            | Problem::NoFile(id, _)
+            | Problem::FileChanged(id, _) => {
+                format!("restore it with `git checkout -- pragma/{id}`, or run `cargo pragma tune {id}`")
+            }
+            Problem::Foreign(id, _) => format!("run `cargo pragma tune {id}` in this package"),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::NoIndex => write!(f, "pragma/{INDEX} is missing"),
+            Problem::BadIndex(why) => write!(f, "pragma/{INDEX} cannot be read: {why}"),
+            Problem::NoManifest(id) => write!(f, "pragma/{id}/{MANIFEST} is missing"),
+            Problem::BadManifest(id, why) => {
+                write!(f, "pragma/{id}/{MANIFEST} cannot be read: {why}")
+            }
+            Problem::ManifestChanged(id) => write!(f, "pragma/{id}/{MANIFEST} was changed by hand"),
+            Problem::NoFile(id, file) => write!(f, "pragma/{id}/{file} is missing"),
+            Problem::FileChanged(id, file) => write!(f, "pragma/{id}/{file} was changed by hand"),
+            Problem::NotListed(id) => write!(f, "pragma/{id} is not in pragma/{INDEX}"),
+            Problem::Stray(path) => write!(f, "{} belongs to no kernel", path.display()),
+            Problem::Foreign(id, package) => {
+                write!(f, "pragma/{id} was made for the package `{package}`")
+            }
+        }
+    }
+}
+
+/// One kernel as it lies in `pragma/`.
+#[derive(Clone, Debug)]
+pub struct VendoredKernel {
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// The text of each kernel file by name, where it could be read.
+    pub files: BTreeMap<String, String>,
+}
+
+/// The content of `pragma/`.
+#[derive(Clone, Debug, Default)]
+pub struct Vendored {
+    /// The index; empty if there is none that can be read.
+    pub index: Index,
+    /// Kernels with a readable manifest, by id.
+    pub kernels: BTreeMap<KernelId, VendoredKernel>,
+    /// All that is wrong.
+    pub problems: Vec<Problem>,
+}
+
+impl Vendored {
+    /// Id, function and module of every readable kernel, for naming the functions of the package.
+    pub fn names(&self) -> Vec<(KernelId, String, String)> {
+        self.kernels
+            .iter()
+            .map(|(id, kernel)| {
+                (
+                    id.clone(),
+                    kernel.manifest.function.clone(),
+                    kernel.manifest.module.clone(),
+                )
+            })
+            .collect()
+    }
+
+    /// Whether anything is wrong with this kernel's own files.
+    pub fn problem_of(&self, id: &KernelId) -> Option<&Problem> {
+        self.problems
+            .iter()
+            .find(|problem| problem.kernel() == Some(id))
+    }
+}
+
+/// Reads `dir`, the `pragma/` of the package `package`. Never fails: what cannot be read is a [`Problem`].
+pub fn read(dir: &Path, package: &str) -> Vendored {
+    let mut vendored = Vendored::default();
+    match std::fs::read_to_string(dir.join(INDEX)) {
+        Ok(text) => match Index::parse(&text) {
+            Ok(index) => vendored.index = index,
+            Err(error) => vendored.problems.push(Problem::BadIndex(error.to_string())),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            vendored.problems.push(Problem::NoIndex)
+        }
+        Err(error) => vendored.problems.push(Problem::BadIndex(error.to_string())),
+    }
+    for entry in vendored.index.kernels.clone() {
+        let id = entry.kernel;
+        match std::fs::read_to_string(dir.join(id.as_str()).join(MANIFEST)) {
+            Ok(text) => {
+                if text_sha256(&text) != entry.manifest_sha256 {
+                    vendored.problems.push(Problem::ManifestChanged(id.clone()));
+                }
+                vendored.add(dir, package, &id, &text);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                vendored.problems.push(Problem::NoManifest(id));
+            }
+            Err(error) => vendored
+                .problems
+                .push(Problem::BadManifest(id, error.to_string())),
+        }
+    }
+    vendored.find_strays(dir);
+    vendored
+}
+
+impl Vendored {
+    fn add(&mut self, dir: &Path, package: &str, id: &KernelId, text: &str) {
+        let manifest = match Manifest::parse(text) {
+            Ok(manifest) => manifest,
+            Err(error) => {
+                self.problems
+                    .push(Problem::BadManifest(id.clone(), error.to_string()));
+                return;
+            }
+        };
+        if manifest.package != package {
+            self.problems
+                .push(Problem::Foreign(id.clone(), manifest.package.clone()));
+        }
+        if manifest.kernel != *id {
+            let why = format!("it is that of the kernel `{}`", manifest.kernel);
+            self.problems.push(Problem::BadManifest(id.clone(), why));
+        }
+        let mut files = BTreeMap::new();
+        for artefact in &manifest.artefacts {
+            let Some(file) = &artefact.file else { continue };
+            match std::fs::read_to_string(dir.join(id.as_str()).join(file)) {
+                Ok(text) => {
+                    if Some(text_sha256(&text)) != artefact.sha256 {
+                        self.problems
+                            .push(Problem::FileChanged(id.clone(), file.clone()));
+                    }
+                    files.insert(file.clone(), text);
+                }
+                Err(_) => self
+                    .problems
+                    .push(Problem::NoFile(id.clone(), file.clone())),
+            }
+        }
+        self.kernels
+            .insert(id.clone(), VendoredKernel { manifest, files });
+    }
+
+    fn find_strays(&mut self, dir: &Path) {
+        for (name, is_dir) in entries(dir) {
+            if name == INDEX || name.starts_with('.') {
+                continue;
+            }
+            let Some(id) = is_dir.then(|| KernelId::new(name.clone()).ok()).flatten() else {
+                self.problems
+                    .push(Problem::Stray(Path::new("pragma").join(&name)));
+                continue;
+            };
+            if !self.index.kernels.iter().any(|entry| entry.kernel == id) {
+                self.problems.push(Problem::NotListed(id));
+                continue;
+            }
+            let Some(kernel) = self.kernels.get(&id) else {
+                continue;
+            };
+            for (file, _) in entries(&dir.join(&name)) {
+                let known =
+                    file == MANIFEST || file == MEASUREMENTS || kernel.files.contains_key(&file);
+                let reported = self
+                    .problems
+                    .contains(&Problem::NoFile(id.clone(), file.clone()));
+                if !known && !reported {
+                    self.problems
+                        .push(Problem::Stray(Path::new("pragma").join(&name).join(&file)));
+                }
+            }
+        }
+    }
+}
+
+/// Names in a directory, sorted, and whether each is a directory; none if it cannot be read.
+fn entries(dir: &Path) -> Vec<(String, bool)> {
+    let Ok(listing) = std::fs::read_dir(dir) else {
+        return Vec::new();
+    };
+    let mut names: Vec<(String, bool)> = listing
+        .flatten()
+        .map(|entry| {
+            (
+                entry.file_name().to_string_lossy().into_owned(),
+                entry.path().is_dir(),
+            )
+        })
+        .collect();
+    names.sort();
+    names
+}
