@@ -5,8 +5,11 @@
 #![deny(unsafe_code)]
 
 pub mod cli;
+pub mod command;
 pub mod diagnostic;
 pub mod discover;
 pub mod history;
+pub mod machine;
 pub mod process;
+pub mod report;
 pub mod vendor;

@@ -17,6 +17,7 @@ use args::{Cli, Command};
 use exit::{CommandResult, ExitCode, Failure};
 use shell::Shell;
 
+use crate::command;
 use crate::diagnostic::Diagnostic;
 
 /// Runs the tool on this process's arguments.
@@ -57,12 +58,12 @@ fn run(mut args: Vec<OsString>) -> ExitCode {
     }
 }
 
-fn dispatch(command: &Command, _shell: &Shell) -> CommandResult {
+fn dispatch(command: &Command, shell: &Shell) -> CommandResult {
     match command {
-        Command::Init(_)
-        | Command::List(_)
-        | Command::Doctor(_)
-        | Command::Tune(_)
+        Command::Init(args) => command::init::run(args, shell),
+        Command::List(args) => command::list::run(args, shell),
+        Command::Doctor(args) => command::doctor::run(args, shell),
+        Command::Tune(_)
         | Command::Check(_)
         | Command::Bench(_)
         | Command::Explain(_)

@@ -4,11 +4,13 @@
 //! goes into the files is decided by `tune`; the words and text forms are `pragma-spec`'s.
 
 mod compose;
+mod measurements;
 mod read;
 mod state;
 mod write;
 
 pub use compose::{FileVariant, compose_file};
+pub use measurements::{Measured, Measurements};
 pub use read::{Problem, Vendored, VendoredKernel, read};
 pub use state::{KernelState, States, judge};
 pub use write::{KernelFiles, VendorError, ensure_index, recover, remove, store, writable};

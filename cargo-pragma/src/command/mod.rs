@@ -1,0 +1,10 @@
+//! One file per command, and what they share.
+//!
+//! A command reads flags, calls the parts that do the work, prints, and gives back an exit code.
+
+pub mod doctor;
+pub mod init;
+pub mod list;
+mod project;
+
+pub use project::{Loaded, Project};
