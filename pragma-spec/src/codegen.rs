@@ -6,7 +6,8 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
-use crate::guard::{dim_ident, param_ident, plain_tokens};
+pub use crate::guard::param_ident;
+use crate::guard::{dim_ident, plain_tokens};
 use crate::{Guard, KernelSignature, ParamKind, ReturnSig, Scalar, Shape};
 
 /// A scalar type in emitted code, out of reach of the user's own names.
@@ -110,7 +111,6 @@ pub fn harness_entry(
     let encode = encode_return(sig, runtime, value);
     quote! {
         #[doc(hidden)]
-        #[allow(warnings, clippy::all, clippy::pedantic, clippy::restriction, clippy::nursery)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn #symbol(
             args: *const #runtime::harness::RawArg,

@@ -309,7 +309,7 @@ pub(crate) fn dim_ident(dim: &str) -> Ident {
 }
 
 /// A parameter in emitted tokens. Raw where the name is a keyword; the name came from a valid identifier.
-pub(crate) fn param_ident(name: &str) -> Ident {
+pub fn param_ident(name: &str) -> Ident {
     syn::parse_str::<Ident>(name).unwrap_or_else(|_| Ident::new_raw(name, Span::call_site()))
 }
 

@@ -23,4 +23,4 @@ pub mod simd;
 pub mod tier;
 
 pub use tier::{Tier, tier};
-// `pub use pragma_macro::pragma_kernel;` joins here when the macro exists.
+pub use pragma_macro::pragma_kernel;

@@ -1,0 +1,66 @@
+//! What a harness build adds: an exported entry per annotated function.
+//!
+//! Owns the environment switch. While `PRAGMA_HARNESS` is set, kernels are left alone, so that a function
+//! can be tuned whatever state they are in; with the value `1`, references are exported too.
+
+use pragma_spec::{Fingerprint, KernelSignature, codegen, harness_symbol};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+/// Whether this is a build for tuning.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Harness {
+    /// An ordinary build.
+    Off,
+    /// Kernels are not looked at.
+    Plain,
+    /// Kernels are not looked at, and references are exported.
+    Export,
+}
+
+impl Harness {
+    /// As the environment says.
+    pub fn current() -> Harness {
+        match std::env::var_os("PRAGMA_HARNESS") {
+            None => Harness::Off,
+            Some(value) if value.is_empty() => Harness::Off,
+            Some(value) if value == "1" => Harness::Export,
+            Some(_) => Harness::Plain,
+        }
+    }
+}
+
+/// Makes cargo rebuild the crate when the switch changes.
+pub fn tracking() -> TokenStream {
+    quote! {
+        const _: ::core::option::Option<&'static ::core::primitive::str> = ::core::option_env!("PRAGMA_HARNESS");
+    }
+}
+
+/// The exported entry of `function`, which calls `reference`.
+pub fn entry(
+    function: &syn::Ident,
+    sig: &KernelSignature,
+    fingerprint: &Fingerprint,
+    reference: &TokenStream,
+    runtime: &TokenStream,
+) -> TokenStream {
+    let span = function.span().unwrap();
+    let path = span.local_file();
+    let file_name = path
+        .as_deref()
+        .and_then(|path| path.file_name())
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let column = span.column().saturating_sub(1);
+    let symbol = harness_symbol(function, fingerprint, &file_name, span.line(), column);
+    let args = sig
+        .params
+        .iter()
+        .map(|param| codegen::param_ident(&param.name));
+    let call = quote!(#reference(#(#args),*));
+    let entry = codegen::harness_entry(&symbol, sig, runtime, &call);
+    quote! {
+        const _: () = { #entry };
+    }
+}
