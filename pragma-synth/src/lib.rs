@@ -6,5 +6,6 @@
 #![forbid(unsafe_code)]
 
 pub mod analyze;
+pub mod emit;
 pub mod ir;
 pub mod oracle;

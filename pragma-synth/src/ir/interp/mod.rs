@@ -454,7 +454,15 @@ impl<D: Domain> Machine<'_, D> {
 
     fn binary(&mut self, op: BinaryOp, a: &Expr, b: &Expr) -> Result<Value<D::Float>, Trap> {
         let scalar = a.scalar(self.program);
-        match (self.eval(a)?, self.eval(b)?) {
+        let left = self.eval(a)?;
+        // As `&&` and `||` do, so that a test may guard the load beside it.
+        match (op, left) {
+            (BinaryOp::And, Value::Bool(false)) | (BinaryOp::Or, Value::Bool(true)) => {
+                return Ok(left);
+            }
+            _ => {}
+        }
+        match (left, self.eval(b)?) {
             (Value::Int(a), Value::Int(b)) => int::binary(op, scalar, a, b).map(Value::Int),
             (Value::Float(a), Value::Float(b)) => Ok(Value::Float(D::binary(op, scalar, a, b))),
             (Value::Bool(a), Value::Bool(b)) => match op {

@@ -33,6 +33,7 @@
 
 mod lex;
 mod parse;
+mod parse_expr;
 mod print;
 
 pub use parse::{ParseError, parse};

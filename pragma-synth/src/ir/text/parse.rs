@@ -1,13 +1,12 @@
-//! Reading a program from text.
+//! Reading a program from text: declarations and statements.
 
 use std::collections::HashMap;
 
-use pragma_spec::{DimExpr, Scalar, Shape};
+use pragma_spec::{Scalar, Shape};
 
 use super::lex::{Placed, Token, lex};
 use crate::ir::{
-    BinaryOp, BufDecl, BufId, BufRole, CompareOp, Const, Expr, Func, Loop, Mark, Param, Program,
-    Returns, Stmt, StoreHint, VarDecl, VarId,
+    BufDecl, BufId, BufRole, Loop, Mark, Param, Program, Returns, Stmt, StoreHint, VarDecl, VarId,
 };
 
 /// Why a text is not a program.
@@ -45,36 +44,35 @@ pub fn parse(text: &str) -> Result<Program, ParseError> {
 const MAX_DEPTH: u32 = 200;
 
 #[derive(Clone, Copy)]
-enum Name {
+pub(super) enum Name {
     Var(VarId),
     Buf(BufId),
     Dim(usize),
 }
 
-struct Parser<'a> {
+pub(super) struct Parser<'a> {
     tokens: Vec<Placed<'a>>,
     at: usize,
     depth: u32,
     program: Program,
-    names: HashMap<&'a str, Name>,
+    pub(super) names: HashMap<&'a str, Name>,
     /// A table has declared every variable (buffer) already.
     var_table: bool,
     buf_table: bool,
 }
 
-type Parsed<T> = Result<T, ParseError>;
-type DimOp = fn(Box<DimExpr>, Box<DimExpr>) -> DimExpr;
+pub(super) type Parsed<T> = Result<T, ParseError>;
 
 impl<'a> Parser<'a> {
-    fn peek(&self) -> Token<'a> {
+    pub(super) fn peek(&self) -> Token<'a> {
         self.tokens[self.at].token
     }
 
-    fn peek_second(&self) -> Token<'a> {
+    pub(super) fn peek_second(&self) -> Token<'a> {
         self.tokens[(self.at + 1).min(self.tokens.len() - 1)].token
     }
 
-    fn advance(&mut self) -> Token<'a> {
+    pub(super) fn advance(&mut self) -> Token<'a> {
         let token = self.peek();
         if self.at + 1 < self.tokens.len() {
             self.at += 1;
@@ -82,7 +80,7 @@ impl<'a> Parser<'a> {
         token
     }
 
-    fn error<T>(&self, message: impl Into<String>) -> Parsed<T> {
+    pub(super) fn error<T>(&self, message: impl Into<String>) -> Parsed<T> {
         let Placed { line, col, .. } = self.tokens[self.at];
         Err(ParseError {
             line,
@@ -91,7 +89,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn expected<T>(&self, what: &str) -> Parsed<T> {
+    pub(super) fn expected<T>(&self, what: &str) -> Parsed<T> {
         let found = match self.peek() {
             Token::Word(word) => format!("`{word}`"),
             Token::Number { digits, suffix } => format!("`{digits}{suffix}`"),
@@ -101,7 +99,7 @@ impl<'a> Parser<'a> {
         self.error(format!("expected {what}, found {found}"))
     }
 
-    fn eat(&mut self, punct: &'static str) -> bool {
+    pub(super) fn eat(&mut self, punct: &'static str) -> bool {
         let found = self.peek() == Token::Punct(punct);
         if found {
             self.advance();
@@ -109,7 +107,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn eat_word(&mut self, word: &str) -> bool {
+    pub(super) fn eat_word(&mut self, word: &str) -> bool {
         let found = self.peek() == Token::Word(word);
         if found {
             self.advance();
@@ -117,7 +115,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn need(&mut self, punct: &'static str) -> Parsed<()> {
+    pub(super) fn need(&mut self, punct: &'static str) -> Parsed<()> {
         if self.eat(punct) {
             return Ok(());
         }
@@ -131,7 +129,7 @@ impl<'a> Parser<'a> {
         self.expected(&format!("`{word}`"))
     }
 
-    fn word(&mut self, what: &str) -> Parsed<&'a str> {
+    pub(super) fn word(&mut self, what: &str) -> Parsed<&'a str> {
         match self.peek() {
             Token::Word(word) => {
                 self.advance();
@@ -141,7 +139,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn natural<T: std::str::FromStr>(&mut self) -> Parsed<T> {
+    pub(super) fn natural<T: std::str::FromStr>(&mut self) -> Parsed<T> {
         match self.peek() {
             Token::Number { digits, suffix: "" } => match digits.parse() {
                 Ok(value) => {
@@ -154,7 +152,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn scalar(&mut self) -> Parsed<Scalar> {
+    pub(super) fn scalar(&mut self) -> Parsed<Scalar> {
         match self.peek() {
             Token::Word(word) => match word.parse() {
                 Ok(scalar) => {
@@ -168,7 +166,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `open`, items separated by commas, `close`.
-    fn list<T>(
+    pub(super) fn list<T>(
         &mut self,
         open: &'static str,
         close: &'static str,
@@ -185,7 +183,7 @@ impl<'a> Parser<'a> {
         Ok(items)
     }
 
-    fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    pub(super) fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == MAX_DEPTH {
             return self.error(format!("nested deeper than {MAX_DEPTH}"));
         }
@@ -349,39 +347,6 @@ impl<'a> Parser<'a> {
         Ok(Decl::Var(name, decl))
     }
 
-    /// A size expression whose operators bind at least as tightly as `min` (0: `+`, 1: `*`).
-    fn extent(&mut self, min: u8) -> Parsed<DimExpr> {
-        let mut left = match self.peek() {
-            Token::Number { .. } => DimExpr::Const(self.natural()?),
-            Token::Word(name) => {
-                self.advance();
-                DimExpr::dim(name)
-            }
-            Token::Punct("(") => {
-                self.advance();
-                let inner = self.nested(|p| p.extent(0))?;
-                self.need(")")?;
-                inner
-            }
-            _ => return self.expected("a size"),
-        };
-        loop {
-            let (level, make): (u8, DimOp) = match self.peek() {
-                Token::Punct("+") => (0, DimExpr::Add),
-                Token::Punct("-") => (0, DimExpr::Sub),
-                Token::Punct("*") => (1, DimExpr::Mul),
-                Token::Punct("/") => (1, DimExpr::Div),
-                _ => return Ok(left),
-            };
-            if level < min {
-                return Ok(left);
-            }
-            self.advance();
-            let right = self.extent(level + 1)?;
-            left = make(Box::new(left), Box::new(right));
-        }
-    }
-
     fn block(&mut self) -> Parsed<Vec<Stmt>> {
         self.nested(|p| {
             p.need("{")?;
@@ -492,7 +457,7 @@ impl<'a> Parser<'a> {
         Ok(Stmt::Alloc { buf, len, fill })
     }
 
-    fn buffer_name(&mut self) -> Parsed<BufId> {
+    pub(super) fn buffer_name(&mut self) -> Parsed<BufId> {
         if let Token::Word(name) = self.peek()
             && let Some(Name::Buf(buf)) = self.names.get(name).copied()
         {
@@ -600,165 +565,6 @@ impl<'a> Parser<'a> {
             Ok(value) => Ok(value),
             Err(_) => self.error(format!("{value} is too large")),
         }
-    }
-
-    /// An expression whose operators bind at least as tightly as `min` (0: comparisons).
-    fn expr(&mut self, min: u8) -> Parsed<Expr> {
-        self.nested(|p| p.expr_inner(min))
-    }
-
-    fn expr_inner(&mut self, min: u8) -> Parsed<Expr> {
-        let mut left = self.unary()?;
-        while self.eat_word("as") {
-            left = Expr::Cast(self.scalar()?, Box::new(left));
-        }
-        // Comparisons do not chain: after one, nothing that binds less tightly may follow.
-        loop {
-            let Token::Punct(punct) = self.peek() else {
-                return Ok(left);
-            };
-            if let Some(op) = BinaryOp::ALL.into_iter().find(|op| op.symbol() == punct) {
-                if op.precedence() < min {
-                    return Ok(left);
-                }
-                self.advance();
-                let right = self.expr(op.precedence() + 1)?;
-                left = Expr::binary(op, left, right);
-                continue;
-            }
-            let Some(op) = CompareOp::ALL.into_iter().find(|op| op.symbol() == punct) else {
-                return Ok(left);
-            };
-            if min > 0 {
-                return Ok(left);
-            }
-            self.advance();
-            let right = self.expr(1)?;
-            return Ok(Expr::compare(op, left, right));
-        }
-    }
-
-    fn unary(&mut self) -> Parsed<Expr> {
-        let func = match self.peek() {
-            Token::Punct("-") => {
-                if let Token::Number { digits, suffix } = self.peek_second() {
-                    self.advance();
-                    return self.number(true, digits, suffix);
-                }
-                Func::Neg
-            }
-            Token::Punct("!") => Func::Not,
-            _ => return self.atom(),
-        };
-        self.advance();
-        let value = self.nested(Self::unary)?;
-        Ok(Expr::Call(func, vec![value]))
-    }
-
-    fn atom(&mut self) -> Parsed<Expr> {
-        match self.peek() {
-            Token::Number { digits, suffix } => self.number(false, digits, suffix),
-            Token::Punct("(") => {
-                self.advance();
-                let inner = self.expr(0)?;
-                self.need(")")?;
-                Ok(inner)
-            }
-            Token::Word(word) => match (word, self.peek_second()) {
-                ("true" | "false", _) => {
-                    self.advance();
-                    Ok(Expr::Const(Const::Bool(word == "true")))
-                }
-                (_, Token::Punct("::")) => self.float_constant(),
-                (_, Token::Punct("(")) => self.call(word),
-                (_, Token::Punct("[")) => {
-                    let buf = self.buffer_name()?;
-                    self.need("[")?;
-                    let index = self.expr(0)?;
-                    self.need("]")?;
-                    Ok(Expr::load(buf, index))
-                }
-                _ => match self.names.get(word).copied() {
-                    Some(Name::Var(var)) => {
-                        self.advance();
-                        Ok(Expr::Var(var))
-                    }
-                    Some(Name::Dim(dim)) => {
-                        self.advance();
-                        Ok(Expr::Dim(dim))
-                    }
-                    _ => self.expected("a variable or dimension declared before"),
-                },
-            },
-            _ => self.expected("an expression"),
-        }
-    }
-
-    fn call(&mut self, name: &str) -> Parsed<Expr> {
-        let func = Func::from_name(name);
-        if func.is_none() && name != "select" {
-            return self.expected("a function");
-        }
-        self.advance();
-        let mut args = self.list("(", ")", |p| p.expr(0))?;
-        if let Some(func) = func {
-            return Ok(Expr::Call(func, args));
-        }
-        match (args.pop(), args.pop(), args.pop(), args.is_empty()) {
-            (Some(otherwise), Some(then), Some(cond), true) => Ok(Expr::Select {
-                cond: Box::new(cond),
-                then: Box::new(then),
-                otherwise: Box::new(otherwise),
-            }),
-            _ => self.error("`select` takes a condition and two values"),
-        }
-    }
-
-    fn float_constant(&mut self) -> Parsed<Expr> {
-        let scalar = self.scalar()?;
-        self.need("::")?;
-        let value = match self.word("NAN, INFINITY or NEG_INFINITY")? {
-            "NAN" => f64::NAN,
-            "INFINITY" => f64::INFINITY,
-            "NEG_INFINITY" => f64::NEG_INFINITY,
-            other => return self.error(format!("`{other}` is not a float constant")),
-        };
-        if !scalar.is_float() {
-            return self.error(format!("`{scalar}` is not a float type"));
-        }
-        Ok(Expr::Const(Const::Float(scalar, value)))
-    }
-
-    /// The number under the cursor, after a minus sign if `negative`.
-    fn number(&mut self, negative: bool, digits: &str, suffix: &str) -> Parsed<Expr> {
-        let fractional = digits.contains(['.', 'e', 'E']);
-        let scalar = match suffix {
-            "" if fractional => Scalar::F32,
-            "" => Scalar::Usize,
-            name => match name.parse() {
-                Ok(scalar) if scalar != Scalar::Bool => scalar,
-                _ => return self.error(format!("`{name}` is not a number type")),
-            },
-        };
-        let text = if negative {
-            format!("-{digits}")
-        } else {
-            digits.to_owned()
-        };
-        let value = match scalar {
-            Scalar::F32 => text.parse::<f32>().ok().map(f64::from),
-            _ if scalar.is_float() => text.parse().ok(),
-            _ => None,
-        };
-        let value = match value {
-            Some(value) => Const::Float(scalar, value),
-            None => match text.parse::<i128>() {
-                Ok(value) if scalar.is_integer() => Const::Int(scalar, value),
-                _ => return self.error(format!("`{text}` is not a literal of type {scalar}")),
-            },
-        };
-        self.advance();
-        Ok(Expr::Const(value))
     }
 }
 

@@ -1,0 +1,3 @@
+//! Writing programs as source text.
+
+pub mod scalar;
