@@ -12,6 +12,7 @@ use crate::artefact::{self, Artefacts, Kernel, Package};
 use crate::dispatch::{dispatch, include_path};
 use crate::harness::{self, Harness};
 use crate::message;
+use crate::source;
 use crate::visibility::one_module_in;
 
 /// Expands `#[pragma_kernel(attribute)] item`.
@@ -231,13 +232,22 @@ fn dispatched(
     }
 }
 
-/// `mod NAME { use super::IDENT as reference; }`, visible wherever the function is.
+/// `mod NAME { use super::IDENT as reference; }`, visible wherever the function is if that can be.
 fn reference_module(function: &syn::ItemFn, reference: &Ident) -> TokenStream {
     let mut name = function.sig.ident.clone();
     name.set_span(Span::call_site());
     let mut reference = reference.clone();
     reference.set_span(Span::call_site());
-    let vis = &function.vis;
+    // `mod dot; pub use dot::dot;` imports everything of that name that it can see. It must not see a module
+    // there, which would clash with the file's own.
+    let file = source::file(function.sig.ident.span());
+    let own_file = file.as_deref().and_then(source::module_of)
+        == Some(function.sig.ident.unraw().to_string().as_str());
+    let vis = if own_file {
+        &syn::Visibility::Inherited
+    } else {
+        &function.vis
+    };
     let inner = one_module_in(vis);
     let cfgs = cfgs(function);
     quote! {

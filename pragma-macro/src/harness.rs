@@ -7,6 +7,8 @@ use pragma_spec::{Fingerprint, KernelSignature, codegen, harness_symbol};
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::source;
+
 /// Whether this is a build for tuning.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Harness {
@@ -45,15 +47,8 @@ pub fn entry(
     reference: &TokenStream,
     runtime: &TokenStream,
 ) -> TokenStream {
-    let span = function.span().unwrap();
-    let path = span.local_file();
-    let file_name = path
-        .as_deref()
-        .and_then(|path| path.file_name())
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    let column = span.column().saturating_sub(1);
-    let symbol = harness_symbol(function, fingerprint, &file_name, span.line(), column);
+    let (file_name, line, column) = source::place(function.span());
+    let symbol = harness_symbol(function, fingerprint, &file_name, line, column);
     let args = sig
         .params
         .iter()

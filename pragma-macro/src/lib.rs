@@ -9,6 +9,7 @@ mod dispatch;
 mod expand;
 mod harness;
 mod message;
+mod source;
 mod visibility;
 
 use proc_macro::TokenStream;
@@ -16,7 +17,8 @@ use proc_macro::TokenStream;
 /// Lets `cargo pragma tune` give this function kernels, and calls them once it has.
 ///
 /// The function keeps its name, signature, visibility, documentation and meaning. `NAME::reference(..)` is the
-/// function as written. Without kernels, `NAME(..)` is the same thing; with kernels, it checks the lengths of its
+/// function as written (visible like the function, except for a function in a file of its own name: there it is private,
+/// so that `mod dot; pub use dot::dot;` keeps working). Without kernels, `NAME(..)` is the same thing; with kernels, it checks the lengths of its
 /// arguments and the CPU, and runs the kernel that fits.
 ///
 /// ```text

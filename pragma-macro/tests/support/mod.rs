@@ -7,6 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use syn::ext::IdentExt;
+
 use pragma_spec::{
     Artefact, Fingerprint, Index, IndexEntry, KernelId, KernelSignature, Manifest, Shape, Target,
     TargetOutcome, Variant, VerificationRecord, dependency_hash, dims_of, fingerprint, text_sha256,
@@ -202,11 +204,13 @@ pub struct HandWritten<'a> {
 /// The annotated function of that name, with what its attribute says.
 fn find(items: &[syn::Item], function: &str) -> Option<(proc_macro2::TokenStream, syn::ItemFn)> {
     items.iter().find_map(|item| match item {
-        syn::Item::Fn(item) if item.sig.ident == function => {
-            let attr = item
-                .attrs
-                .iter()
-                .find(|attr| attr.path().is_ident("pragma_kernel"))?;
+        syn::Item::Fn(item) if item.sig.ident.unraw() == function => {
+            let attr = item.attrs.iter().find(|attr| {
+                attr.path()
+                    .segments
+                    .last()
+                    .is_some_and(|s| s.ident == "pragma_kernel")
+            })?;
             let tokens = match &attr.meta {
                 syn::Meta::List(list) => list.tokens.clone(),
                 _ => proc_macro2::TokenStream::new(),
