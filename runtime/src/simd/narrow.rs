@@ -1,0 +1,159 @@
+//! Memory types narrower than their vectors, written once for both tiers.
+//!
+//! The intrinsics are in each tier's `narrow.rs`. Kernels compute in 32 bits; these convert at loads and stores.
+
+/// Defines the integer loads and stores of one narrow type, and their partial forms.
+macro_rules! narrow_int {
+    ($e:ident, $load:ident, $load_partial:ident, $store:ident, $store_partial:ident, $from:ident, $extend:ident, $to:ident, $truncate:ident) => {
+        impl I32 {
+            unsafe_fns! {
+                #[doc = concat!("`LANES` elements of `", stringify!($e), "` from `ptr`, each as `i32`.")]
+                ///
+                /// # Safety
+                /// They are readable.
+                pub fn $load(ptr: *const $e) -> I32 { I32(narrow::$extend(narrow::$from(ptr.cast()))) }
+                #[doc = concat!("The first `n` elements of `", stringify!($e), "` (at most `LANES`) from `ptr`, each as `i32`; the other lanes 0.")]
+                ///
+                /// # Safety
+                /// The first `min(n, LANES)` elements are readable.
+                pub fn $load_partial(ptr: *const $e, n: usize) -> I32 {
+                    I32(narrow::$extend(narrow::partial::$from(ptr.cast(), n)))
+                }
+                #[doc = concat!("All lanes, each `as ", stringify!($e), "`, to `ptr`.")]
+                ///
+                /// # Safety
+                /// `LANES` elements are writable.
+                pub fn $store(self, ptr: *mut $e) { narrow::$to(ptr.cast(), narrow::$truncate(self.0)) }
+                #[doc = concat!("The first `n` lanes (at most `LANES`), each `as ", stringify!($e), "`, to `ptr`.")]
+                ///
+                /// # Safety
+                /// The first `min(n, LANES)` elements are writable.
+                pub fn $store_partial(self, ptr: *mut $e, n: usize) {
+                    narrow::partial::$to(ptr.cast(), narrow::$truncate(self.0), n)
+                }
+            }
+        }
+    };
+}
+
+/// Defines the loads and stores of one 16-bit floating-point format, and their partial forms.
+macro_rules! narrow_float {
+    ($name:literal, $load:ident, $load_partial:ident, $store:ident, $store_partial:ident, $widen:ident, $round:ident) => {
+        impl F32 {
+            unsafe_fns! {
+                #[doc = concat!("`LANES` ", $name, " values, as raw bits, from `ptr`, each exactly as `f32`.")]
+                ///
+                /// # Safety
+                /// They are readable.
+                pub fn $load(ptr: *const u16) -> F32 { F32(narrow::$widen(narrow::load16(ptr.cast()))) }
+                #[doc = concat!("The first `n` ", $name, " values (at most `LANES`) from `ptr`; the other lanes 0.")]
+                ///
+                /// # Safety
+                /// The first `min(n, LANES)` elements are readable.
+                pub fn $load_partial(ptr: *const u16, n: usize) -> F32 {
+                    F32(narrow::$widen(narrow::partial::load16(ptr.cast(), n)))
+                }
+                #[doc = concat!("All lanes, rounded to ", $name, " (to nearest, ties to even; NaN stays NaN), as raw bits to `ptr`.")]
+                ///
+                /// # Safety
+                /// `LANES` elements are writable.
+                pub fn $store(self, ptr: *mut u16) { narrow::store16(ptr.cast(), narrow::$round(self.0)) }
+                #[doc = concat!("The first `n` lanes (at most `LANES`), rounded to ", $name, ", as raw bits to `ptr`.")]
+                ///
+                /// # Safety
+                /// The first `min(n, LANES)` elements are writable.
+                pub fn $store_partial(self, ptr: *mut u16, n: usize) {
+                    narrow::partial::store16(ptr.cast(), narrow::$round(self.0), n)
+                }
+            }
+        }
+    };
+}
+
+/// Defines every narrow access of a tier.
+macro_rules! narrow_memory {
+    () => {
+        narrow_int!(
+            i8,
+            load_i8,
+            load_i8_partial,
+            store_i8,
+            store_i8_partial,
+            load8,
+            from_i8,
+            store8,
+            to_8
+        );
+        narrow_int!(
+            u8,
+            load_u8,
+            load_u8_partial,
+            store_u8,
+            store_u8_partial,
+            load8,
+            from_u8,
+            store8,
+            to_8
+        );
+        narrow_int!(
+            i16,
+            load_i16,
+            load_i16_partial,
+            store_i16,
+            store_i16_partial,
+            load16,
+            from_i16,
+            store16,
+            to_16
+        );
+        narrow_int!(
+            u16,
+            load_u16,
+            load_u16_partial,
+            store_u16,
+            store_u16_partial,
+            load16,
+            from_u16,
+            store16,
+            to_16
+        );
+        narrow_float!(
+            "IEEE half",
+            load_f16,
+            load_f16_partial,
+            store_f16,
+            store_f16_partial,
+            from_f16,
+            to_f16
+        );
+        narrow_float!(
+            "bfloat16",
+            load_bf16,
+            load_bf16_partial,
+            store_bf16,
+            store_bf16_partial,
+            from_bf16,
+            to_bf16
+        );
+    };
+}
+
+/// Defines the conversions between bfloat16 and `f32` from a tier's integer operations.
+macro_rules! bfloat16 {
+    () => {
+        fns! {
+            pub(super) fn from_bf16(a: Half) -> f32x::V {
+                f32x::from_bits(word::shl(from_u16(a), u32x::splat(16)))
+            }
+            pub(super) fn to_bf16(a: f32x::V) -> Half {
+                let bits = f32x::to_bits(a);
+                let upper = word::shr_zero(bits, u32x::splat(16));
+                // Just under half of the last bit kept, plus that bit: ties go to even.
+                let odd = word::and(upper, u32x::splat(1));
+                let rounded = word::shr_zero(word::add(bits, word::add(odd, u32x::splat(0x7fff))), u32x::splat(16));
+                let quiet = word::or(upper, u32x::splat(0x40));
+                to_16(word::select(f32x::ne(a, a), quiet, rounded))
+            }
+        }
+    };
+}

@@ -1,0 +1,20 @@
+//! Eight `i32`: what depends on the sign.
+
+use super::mask::M;
+pub(super) use super::word::*;
+use super::{f32x, f64x, long};
+use core::arch::x86_64::*;
+
+binary! {
+    min = _mm256_min_epi32;
+    max = _mm256_max_epi32;
+    shr = _mm256_srav_epi32;
+}
+
+fns! {
+    pub(super) fn splat(value: i32) -> V { _mm256_set1_epi32(value) }
+    pub(super) fn gt(a: V, b: V) -> M { _mm256_cmpgt_epi32(a, b) }
+    pub(super) fn to_long(a: V) -> long::V { [_mm256_cvtepi32_epi64(low(a)), _mm256_cvtepi32_epi64(high(a))] }
+    pub(super) fn to_f32(a: V) -> f32x::V { _mm256_cvtepi32_ps(a) }
+    pub(super) fn to_f64(a: V) -> f64x::V { [_mm256_cvtepi32_pd(low(a)), _mm256_cvtepi32_pd(high(a))] }
+}
