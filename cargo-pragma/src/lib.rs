@@ -12,4 +12,5 @@ pub mod history;
 pub mod machine;
 pub mod process;
 pub mod report;
+pub mod tune;
 pub mod vendor;

@@ -1,0 +1,14 @@
+//! The main job: from marked functions to vendored kernels.
+
+mod account;
+mod engine;
+mod evaluator;
+pub mod interrupt;
+pub mod search;
+mod select;
+
+pub use account::{Account, Allowance};
+pub use engine::{Engine, Feedback, Profile, Proposal, StaticFacts, Step};
+pub use evaluator::{Depth, Effort, Evaluator, Judgement};
+
+pub use select::{Contender, WORTH_IT, variants};
