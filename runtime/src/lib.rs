@@ -22,5 +22,5 @@ pub mod parallel;
 pub mod simd;
 pub mod tier;
 
-pub use tier::{Tier, tier};
 pub use pragma_macro::pragma_kernel;
+pub use tier::{Tier, tier};
