@@ -172,6 +172,15 @@ impl KernelAttribute {
         for (name, spec) in &self.inputs {
             self.validate_input(name, spec, sig)?;
         }
+        if let Some((name, _)) = self.instantiate.first() {
+            return Err(SpecError::new(
+                self.places.span("instantiate", name),
+                format!(
+                    "`{}` has no type or const parameters to instantiate",
+                    sig.name
+                ),
+            ));
+        }
         let complete = sig.params.iter().all(|param| {
             !matches!(param.kind, ParamKind::Slice { .. }) || self.shape(&param.name).is_some()
         });

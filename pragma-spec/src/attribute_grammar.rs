@@ -335,6 +335,13 @@ fn targets(input: ParseStream<'_>, key: Span) -> Result<TargetSet, SpecError> {
         match word.to_string().as_str() {
             "cpu" => set.cpu = true,
             "cuda" => set.cuda = true,
+            // Closer in meaning than `cpu` is in letters.
+            other @ "gpu" => {
+                return Err(
+                    SpecError::new(word.span(), format!("unknown target `{other}`"))
+                        .help("did you mean `cuda`?"),
+                );
+            }
             other => return Err(unknown(word.span(), "target", other, &["cpu", "cuda"])),
         }
     }
@@ -343,7 +350,8 @@ fn targets(input: ParseStream<'_>, key: Span) -> Result<TargetSet, SpecError> {
 
 fn instantiate(input: ParseStream<'_>, out: &mut KernelAttribute) -> Result<(), SpecError> {
     let inner = parens(input, "instantiate", "instantiate(T = f32)")?;
-    pairs(&inner, |name, _, input| {
+    pairs(&inner, |name, span, input| {
+        out.places.0.push(("instantiate", name.clone(), span));
         let value = if input.peek(syn::Lit) {
             input.parse::<syn::Lit>()?.to_token_stream()
         } else {

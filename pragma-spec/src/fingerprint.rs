@@ -16,14 +16,13 @@ use crate::signature::name_of;
 const VERSION: &str = "pragma-fingerprint-1";
 
 /// The attribute arguments that change what a kernel must compute or may do.
-const RELEVANT_KEYS: [&str; 7] = [
+const RELEVANT_KEYS: [&str; 6] = [
     "shape",
     "tolerance",
     "exact",
     "assume",
     "threads",
     "instantiate",
-    "crate",
 ];
 
 /// A SHA-256 over canonical tokens, written `sha256:` and 64 hexadecimal digits.
