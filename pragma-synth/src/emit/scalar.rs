@@ -12,7 +12,7 @@ use pragma_spec::Scalar;
 
 use crate::ir::interp::int_bits;
 use crate::ir::{
-    BinaryOp, BufId, CompareOp, Const, Expr, Func, Loop, Program, Stmt, StoreHint, VarId,
+    BinaryOp, BufId, BufRole, CompareOp, Const, Expr, Func, Loop, Program, Stmt, StoreHint, VarId,
 };
 
 /// How tightly a piece of Rust binds.
@@ -184,7 +184,8 @@ pub fn literal(value: Const) -> Code {
     }
 }
 
-/// How floats and buffers look. The defaults are native Rust over slices.
+/// How floats and buffers look. The defaults are native Rust over bounds-checked slices, where the
+/// returned buffer is a `&mut [MaybeUninit<T>]`, as a kernel gets it.
 pub trait ScalarStyle {
     /// The type of variables and elements.
     fn type_name(&self, scalar: Scalar) -> String {
@@ -208,7 +209,13 @@ pub trait ScalarStyle {
 
     /// An element.
     fn load(&self, program: &Program, buf: BufId, index: Code) -> Code {
-        Code::atom(format!("{}[{}]", program.buf(buf).name, index.bare()))
+        let decl = program.buf(buf);
+        let element = format!("{}[{}]", decl.name, index.bare());
+        match decl.role {
+            // SAFETY (of the emitted code): a program reads only elements that it has written.
+            BufRole::Return => Code::atom(format!("unsafe {{ {element}.assume_init() }}")),
+            _ => Code::atom(element),
+        }
     }
 
     /// A statement that writes an element.
@@ -220,23 +227,24 @@ pub trait ScalarStyle {
         value: Code,
         _hint: StoreHint,
     ) -> String {
-        format!(
-            "{}[{}] = {};",
-            program.buf(buf).name,
-            index.bare(),
-            value.bare()
-        )
+        let decl = program.buf(buf);
+        let (name, index, value) = (&decl.name, index.bare(), value.bare());
+        match decl.role {
+            BufRole::Return => format!("{name}[{index}].write({value});"),
+            _ => format!("{name}[{index}] = {value};"),
+        }
     }
 
     /// A statement that makes a buffer.
     fn alloc(&self, program: &Program, buf: BufId, len: Code, fill: Code) -> String {
         let decl = program.buf(buf);
-        format!(
-            "let mut {} = ::std::vec![{}; {}];",
-            decl.name,
-            fill.typed().bare(),
-            len.bare()
-        )
+        let name = &decl.name;
+        let fill = fill.typed();
+        let fill = fill.bare();
+        match decl.role {
+            BufRole::Return => format!("{name}.fill(::core::mem::MaybeUninit::new({fill}));"),
+            _ => format!("let mut {name} = ::std::vec![{fill}; {}];", len.bare()),
+        }
     }
 
     /// A float or integer as a float of type `to`, or a float as an integer.
@@ -245,12 +253,12 @@ pub trait ScalarStyle {
     }
 
     /// The bits of a float of type `scalar`.
-    fn to_bits(&self, _scalar: Scalar, value: Code) -> Code {
+    fn float_to_bits(&self, _scalar: Scalar, value: Code) -> Code {
         value.method("to_bits", &[])
     }
 
     /// The float of type `scalar` with these bits.
-    fn from_bits(&self, scalar: Scalar, bits: Code) -> Code {
+    fn bits_to_float(&self, scalar: Scalar, bits: Code) -> Code {
         Code::atom(format!("{scalar}::from_bits({})", bits.bare()))
     }
 
@@ -454,9 +462,9 @@ impl<'a, S: ScalarStyle> ScalarEmitter<'a, S> {
             }
             Func::Neg => first.method("wrapping_neg", &[]),
             Func::Abs if scalar.is_integer() => first.method("wrapping_abs", &[]),
-            Func::ToBits => self.style.to_bits(scalar, first),
-            Func::FromBits if scalar == Scalar::U64 => self.style.from_bits(Scalar::F64, first),
-            Func::FromBits => self.style.from_bits(Scalar::F32, first),
+            Func::ToBits => self.style.float_to_bits(scalar, first),
+            Func::FromBits if scalar == Scalar::U64 => self.style.bits_to_float(Scalar::F64, first),
+            Func::FromBits => self.style.bits_to_float(Scalar::F32, first),
             _ => first.method(func.name(), &rest),
         }
     }

@@ -69,6 +69,52 @@ impl Dual {
         (self.v - other.v).abs() < TIE * self.m.max(other.m)
     }
 
+    /// `if a < b { then } else { otherwise }`. Where rounding may decide the comparison, the
+    /// magnitude is that of both sides.
+    #[inline]
+    pub fn choose_lt(a: Dual, b: Dual, then: Dual, otherwise: Dual) -> Dual {
+        Dual::choose(a.v < b.v, a.tied(b), then, otherwise)
+    }
+
+    /// The same for `<=`.
+    #[inline]
+    pub fn choose_le(a: Dual, b: Dual, then: Dual, otherwise: Dual) -> Dual {
+        Dual::choose(a.v <= b.v, a.tied(b), then, otherwise)
+    }
+
+    /// The same for `>`.
+    #[inline]
+    pub fn choose_gt(a: Dual, b: Dual, then: Dual, otherwise: Dual) -> Dual {
+        Dual::choose(a.v > b.v, a.tied(b), then, otherwise)
+    }
+
+    /// The same for `>=`.
+    #[inline]
+    pub fn choose_ge(a: Dual, b: Dual, then: Dual, otherwise: Dual) -> Dual {
+        Dual::choose(a.v >= b.v, a.tied(b), then, otherwise)
+    }
+
+    /// The same for `==`.
+    #[inline]
+    pub fn choose_eq(a: Dual, b: Dual, then: Dual, otherwise: Dual) -> Dual {
+        Dual::choose(a.v == b.v, a.tied(b), then, otherwise)
+    }
+
+    /// The same for `!=`.
+    #[inline]
+    pub fn choose_ne(a: Dual, b: Dual, then: Dual, otherwise: Dual) -> Dual {
+        Dual::choose(a.v != b.v, a.tied(b), then, otherwise)
+    }
+
+    #[inline]
+    fn choose(cond: bool, tied: bool, then: Dual, otherwise: Dual) -> Dual {
+        if cond {
+            then.or_tied(otherwise, tied)
+        } else {
+            otherwise.or_tied(then, tied)
+        }
+    }
+
     /// `mul_add`.
     #[inline]
     pub fn mul_add(self, b: Dual, c: Dual) -> Dual {
