@@ -1,3 +1,4 @@
 //! Writing programs as source text.
 
 pub mod scalar;
+pub mod signature;

@@ -1,0 +1,343 @@
+//! Compiles what the emitters wrote for every file and runs it on every case.
+//!
+//! One crate holds all of it: `main.rs` with a call per case, a module per file and emitter. It
+//! links the runtime's harness, the real file, under the name `pragma_runtime`.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use pragma_spec::{KernelSignature, ParamKind, ParamSig, ReturnSig, Scalar};
+use pragma_synth::emit::scalar::{NativeStyle, emit_scalar};
+use pragma_synth::emit::signature::signature;
+use pragma_synth::ir::interp::{Argument, Native, Value};
+use pragma_synth::ir::{BufRole, Param, Program, Returns, Stmt};
+use pragma_synth::oracle::{ORACLE_SYMBOL, oracle_source};
+
+use super::case::{Case, Expect, File};
+
+/// What one emitter's code gave for one case.
+pub struct Run {
+    pub file: usize,
+    pub case: usize,
+    pub emitter: &'static str,
+    /// Every result as words; floats of the oracle in pairs.
+    pub results: Vec<Vec<u64>>,
+}
+
+/// An emitter under test.
+struct Emitter {
+    name: &'static str,
+    /// A module with `pub fn kernel`, called like a vendored kernel, or `None` if this emitter
+    /// does not do this program.
+    source: fn(&Program) -> Option<String>,
+}
+
+/// Every emitter whose results must be those of the interpreter.
+const EMITTERS: [Emitter; 1] = [Emitter {
+    name: "scalar",
+    source: scalar,
+}];
+
+fn scalar(program: &Program) -> Option<String> {
+    let mut text = signature(program, "kernel");
+    text.push_str(" {\n");
+    text.push_str(&emit_scalar(program, &NativeStyle, 1));
+    let returns_scalars = matches!(program.returns, Returns::Scalars(_));
+    if returns_scalars && !matches!(program.body.last(), Some(Stmt::Return(_))) {
+        text.push_str("    unreachable!()\n");
+    }
+    text.push_str("}\n");
+    Some(text)
+}
+
+/// Bits of a float with one pattern for all NaN.
+pub fn canonical_bits(value: f64) -> u64 {
+    if value.is_nan() {
+        f64::NAN.to_bits()
+    } else {
+        value.to_bits()
+    }
+}
+
+/// Compiles and runs everything; `None`, with a line that says so, where there is no compiler.
+pub fn run(files: &[File]) -> Option<Vec<Run>> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    if Command::new(&rustc).arg("--version").output().is_err() {
+        eprintln!("skipped: no rustc to compile emitted code with");
+        return None;
+    }
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("filetests");
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).unwrap();
+    let mut modules = String::new();
+    let mut calls = String::new();
+    for (i, file) in files.iter().enumerate() {
+        let add = |module: &str, text: &str| {
+            std::fs::write(dir.join(format!("{module}.rs")), text).unwrap();
+            format!("mod {module};\n")
+        };
+        let sig = kernel_signature(&file.program);
+        let oracle = oracle_source(&file.program, &sig)
+            .unwrap_or_else(|error| panic!("{}: {error}", file.name));
+        let oracle = oracle.replace(ORACLE_SYMBOL, &format!("{ORACLE_SYMBOL}_{i}"));
+        modules += &add(&format!("o{i}"), &share_prelude(&oracle, i));
+        let kernels = EMITTERS.iter().filter_map(|emitter| {
+            let text = (emitter.source)(&file.program)?;
+            Some((emitter.name, text))
+        });
+        let kernels: Vec<_> = kernels.collect();
+        for (name, text) in &kernels {
+            modules += &add(&format!("k{i}_{name}"), text);
+        }
+        for (j, case) in file.cases.iter().enumerate() {
+            if matches!(case.expect, Expect::Traps(_)) {
+                continue;
+            }
+            let dims = case.dims(&file.program);
+            // The guard leaves empty sizes to the reference.
+            if !dims.contains(&0) {
+                call_oracle(&mut calls, &file.program, case, i, j);
+            }
+            for (name, _) in &kernels {
+                call_kernel(&mut calls, &file.program, case, (i, j, name));
+            }
+        }
+    }
+    std::fs::write(dir.join("main.rs"), main_source(&modules, &calls)).unwrap();
+    let output = Command::new(&rustc)
+        .current_dir(&dir)
+        // Wrapping that was written as a plain operator panics.
+        .args(["--edition", "2024", "-Copt-level=1", "-Coverflow-checks=on"])
+        .args(["-o", "filetests_compiled", "main.rs"])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "emitted code does not compile:\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let output = Command::new(dir.join("filetests_compiled"))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "emitted code fails after:\n{}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    Some(text.lines().map(read_run).collect())
+}
+
+/// The oracle with the prelude of the first one, for a quicker build.
+fn share_prelude(oracle: &str, i: usize) -> String {
+    let program = "use dual::Dual;";
+    match oracle.split_once(program) {
+        Some((_, rest)) if i > 0 => format!("use crate::o0::dual::Dual;{rest}"),
+        _ => oracle.to_owned(),
+    }
+}
+
+/// `file case emitter` and results, each introduced by `:`.
+fn read_run(line: &str) -> Run {
+    let mut results = line.split(':');
+    let mut head = results.next().unwrap().split_whitespace();
+    let mut number = || head.next().unwrap().parse().unwrap();
+    let (file, case) = (number(), number());
+    let name = head.next().unwrap();
+    let names = EMITTERS.iter().map(|emitter| emitter.name);
+    Run {
+        file,
+        case,
+        emitter: names
+            .chain(["oracle"])
+            .find(|known| *known == name)
+            .unwrap(),
+        results: results
+            .map(|words| {
+                let words = words.split_whitespace();
+                words
+                    .map(|word| u64::from_str_radix(word, 16).unwrap())
+                    .collect()
+            })
+            .collect(),
+    }
+}
+
+fn main_source(modules: &str, calls: &str) -> String {
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src");
+    let harness = runtime.join("harness.rs");
+    format!(
+        "#![allow(warnings)]
+extern crate self as pragma_runtime;
+#[path = {harness:?}]
+pub mod harness;
+mod parallel {{ pub fn set_limit(_: usize) {{}} }}
+{modules}
+trait Word {{ fn word(self) -> u64; }}
+macro_rules! words {{ ($($t:ty)*) => {{ $(impl Word for $t {{ fn word(self) -> u64 {{ self as u64 }} }})* }} }}
+words!(bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
+impl Word for f32 {{ fn word(self) -> u64 {{ self.to_bits() as u64 }} }}
+impl Word for f64 {{ fn word(self) -> u64 {{ self.to_bits() }} }}
+fn print<T: Word + Copy>(values: &[T]) {{
+    print!(\" :\");
+    for value in values {{ print!(\" {{:x}}\", value.word()); }}
+}}
+fn arg<T>(values: &[T]) -> harness::RawArg {{
+    harness::RawArg {{ ptr: values.as_ptr() as *mut u8, len: values.len() }}
+}}
+/// Prints words; a NaN, which only the first of a pair can be, in one pattern.
+unsafe extern \"C\" fn sink(_: *mut u8, _: usize, data: *const u8, bytes: usize) {{
+    let words = unsafe {{ std::slice::from_raw_parts(data.cast::<u64>(), bytes / 8) }};
+    print!(\" :\");
+    for word in words {{ print!(\" {{word:x}}\"); }}
+}}
+fn call(entry: harness::Entry, args: &[harness::RawArg]) {{
+    let ret = harness::RawReturn {{ context: std::ptr::null_mut(), sink }};
+    let status = unsafe {{ entry(args.as_ptr(), args.len(), &ret) }};
+    assert_eq!(status, harness::STATUS_OK);
+}}
+fn main() {{
+{calls}}}
+"
+    )
+}
+
+/// Rust literals of the elements of an argument.
+fn literals(scalar: Scalar, values: &[Value<f64>]) -> String {
+    let texts: Vec<_> = values
+        .iter()
+        .map(|value| match value {
+            Value::Bool(value) => value.to_string(),
+            Value::Int(value) => format!("{value}{scalar}"),
+            Value::Float(value) if scalar == Scalar::F32 => {
+                format!("f32::from_bits({:#x})", (*value as f32).to_bits())
+            }
+            Value::Float(value) => format!("f64::from_bits({:#x})", value.to_bits()),
+        })
+        .collect();
+    texts.join(", ")
+}
+
+/// `let` statements for all parameters, `a0`, `a1`, ..; scalars and dimensions are arrays of one.
+fn bind(calls: &mut String, program: &Program, case: &Case) {
+    let arguments = case.arguments::<Native>(program);
+    for (i, (param, argument)) in program.params.iter().zip(arguments.params).enumerate() {
+        let (scalar, values) = match (param, argument) {
+            (Param::Buffer(buf), Argument::Buffer(buffer)) => (
+                program.buf(*buf).elem,
+                buffer.values.into_iter().flatten().collect(),
+            ),
+            (Param::Scalar(var), Argument::Scalar(value)) => {
+                (program.var(*var).scalar, vec![value])
+            }
+            (Param::Dim(dim), _) => (DIM_TYPE, vec![Value::Int(i128::from(arguments.dims[*dim]))]),
+            (param, _) => panic!("{param:?}"),
+        };
+        let count = values.len();
+        let values = literals(scalar, &values);
+        let _ = writeln!(calls, "    let mut a{i}: [{scalar}; {count}] = [{values}];");
+    }
+}
+
+/// Parameters that are dimensions have this type in the functions these programs come from: not
+/// `usize`, so that a wrong width shows.
+const DIM_TYPE: Scalar = Scalar::U16;
+
+fn kernel_signature(program: &Program) -> KernelSignature {
+    let params = program.params.iter().map(|param| match param {
+        Param::Buffer(buf) => {
+            let decl = program.buf(*buf);
+            let kind = ParamKind::Slice {
+                elem: decl.elem,
+                mutable: decl.role == BufRole::Mutable,
+            };
+            (decl.name.clone(), kind)
+        }
+        Param::Scalar(var) => {
+            let decl = program.var(*var);
+            (decl.name.clone(), ParamKind::Scalar(decl.scalar))
+        }
+        Param::Dim(dim) => (program.dims[*dim].clone(), ParamKind::Scalar(DIM_TYPE)),
+    });
+    KernelSignature {
+        name: program.name.clone(),
+        params: params.map(|(name, kind)| ParamSig { name, kind }).collect(),
+        returns: match &program.returns {
+            Returns::Nothing => ReturnSig::Nothing,
+            Returns::Scalars(scalars) => match scalars[..] {
+                [scalar] => ReturnSig::Scalar(scalar),
+                _ => ReturnSig::Tuple(scalars.clone()),
+            },
+            Returns::Buffer(buf) => ReturnSig::Vec(program.buf(*buf).elem),
+        },
+    }
+}
+
+fn call_oracle(calls: &mut String, program: &Program, case: &Case, i: usize, j: usize) {
+    let _ = writeln!(calls, "    {{\n    print!(\"{i} {j} oracle\");");
+    bind(calls, program, case);
+    let args: Vec<_> = (0..program.params.len())
+        .map(|p| format!("arg(&a{p})"))
+        .collect();
+    let _ = writeln!(
+        calls,
+        "    call(o{i}::{ORACLE_SYMBOL}_{i}, &[{}]);\n    println!();\n    }}",
+        args.join(", ")
+    );
+}
+
+fn call_kernel(
+    calls: &mut String,
+    program: &Program,
+    case: &Case,
+    (i, j, name): (usize, usize, &str),
+) {
+    let _ = writeln!(calls, "    {{\n    print!(\"{i} {j} {name}\");");
+    bind(calls, program, case);
+    let dims = case.dims(program);
+    let mut args: Vec<String> = dims.iter().map(u64::to_string).collect();
+    let mut print = String::new();
+    for (p, param) in program.params.iter().enumerate() {
+        match param {
+            Param::Dim(_) => {}
+            Param::Scalar(_) => args.push(format!("a{p}[0]")),
+            Param::Buffer(buf) if program.buf(*buf).role == BufRole::Mutable => {
+                args.push(format!("&mut a{p}"));
+                let _ = writeln!(print, "    print(&a{p});");
+            }
+            Param::Buffer(_) => args.push(format!("&a{p}")),
+        }
+    }
+    let mut after = String::new();
+    match &program.returns {
+        Returns::Nothing => {}
+        Returns::Scalars(scalars) if scalars.len() == 1 => after.push_str("    print(&[r]);\n"),
+        Returns::Scalars(scalars) => {
+            for field in 0..scalars.len() {
+                let _ = writeln!(after, "    print(&[r.{field}]);");
+            }
+        }
+        Returns::Buffer(buf) => {
+            let decl = program.buf(*buf);
+            let lookup = |name: &str| {
+                let index = program.dims.iter().position(|dim| dim == name)?;
+                dims.get(index).copied()
+            };
+            let len = decl.shape.len().eval(&lookup).unwrap();
+            let _ = writeln!(
+                calls,
+                "    let mut out = [std::mem::MaybeUninit::<{}>::uninit(); {len}];",
+                decl.elem
+            );
+            args.push("&mut out".to_owned());
+            after.push_str("    print(&out.map(|v| unsafe { v.assume_init() }));\n");
+        }
+    }
+    let _ = writeln!(
+        calls,
+        "    let r = k{i}_{name}::kernel({});\n{print}{after}    println!();\n    }}",
+        args.join(", ")
+    );
+}
