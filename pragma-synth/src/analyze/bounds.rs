@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use crate::ir::{BufId, Expr, Loop, Program, Stmt, VarId};
+use crate::ir::{BufId, Expr, Func, Loop, Program, Stmt, VarId};
 
 use super::poly::{self, Atom, Definitions, Poly};
 
@@ -36,7 +36,7 @@ impl Scope {
     pub fn enter(&self, program: &Program, inner: &Loop) -> Scope {
         let mut scope = self.clone();
         let lo = poly::read(program, &self.definitions, &inner.lo);
-        let hi = poly::read(program, &self.definitions, &inner.hi);
+        let hi = self.upper_bound(program, &inner.hi);
         if let (Some(lo), Some(hi)) = (lo, hi) {
             scope.ranges.push(Range {
                 var: inner.var,
@@ -45,6 +45,16 @@ impl Scope {
             });
         }
         scope
+    }
+
+    /// A polynomial that the expression does not exceed.
+    fn upper_bound(&self, program: &Program, expr: &Expr) -> Option<Poly> {
+        match expr {
+            Expr::Call(Func::Min, args) => {
+                args.iter().rev().find_map(|arg| self.upper_bound(program, arg))
+            }
+            _ => poly::read(program, &self.definitions, expr),
+        }
     }
 
     /// Takes note of a `let`.

@@ -186,6 +186,26 @@ impl Poly {
         shifted.is_nonnegative_termwise()
     }
 
+    /// The polynomial as Rust text over the names that `name` gives to its atoms, or `None` if
+    /// a coefficient is negative (the text would then depend on the order of evaluation).
+    pub fn spell(&self, name: &dyn Fn(Atom) -> String) -> Option<String> {
+        if self.terms.is_empty() {
+            return Some("0".to_owned());
+        }
+        let mut terms = Vec::new();
+        for (monomial, coefficient) in self.terms.iter().rev() {
+            if *coefficient < 0 {
+                return None;
+            }
+            let mut factors: Vec<String> = monomial.iter().map(|atom| name(*atom)).collect();
+            if *coefficient != 1 || factors.is_empty() {
+                factors.insert(0, coefficient.to_string());
+            }
+            terms.push(factors.join(" * "));
+        }
+        Some(terms.join(" + "))
+    }
+
     /// The value under an assignment of the atoms, saturating.
     pub fn eval(&self, lookup: &dyn Fn(Atom) -> i64) -> i64 {
         self.terms
