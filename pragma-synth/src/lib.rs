@@ -5,6 +5,7 @@
 //! try next. Everything here is pure: text and tokens in, values out.
 #![forbid(unsafe_code)]
 
+pub mod action;
 pub mod analyze;
 pub mod emit;
 pub mod ir;

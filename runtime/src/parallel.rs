@@ -71,6 +71,15 @@ fn parse_limit(value: Option<&str>) -> usize {
 /// # Panics
 /// If `body` panics, after the ranges already started have ended.
 pub fn for_blocks(n: usize, block: usize, body: impl Fn(usize, usize) + Sync) {
+    for_blocks_if(true, n, block, body);
+}
+
+/// [`for_blocks`] where it is `worthwhile`, otherwise the same ranges in order on the calling thread: a kernel's cut-over
+/// for sizes too small to share out.
+///
+/// # Panics
+/// If `body` panics, after the ranges already started have ended.
+pub fn for_blocks_if(worthwhile: bool, n: usize, block: usize, body: impl Fn(usize, usize) + Sync) {
     let block = block.max(1);
     let blocks = n.div_ceil(block);
     let run = |index: usize| {
@@ -84,12 +93,13 @@ pub fn for_blocks(n: usize, block: usize, body: impl Fn(usize, usize) + Sync) {
         return;
     }
     #[cfg(feature = "parallel")]
-    {
+    if worthwhile {
         let threads = threads().min(blocks);
         if threads > 1 {
             return share_out(blocks, threads, &run);
         }
     }
+    let _ = worthwhile;
     for index in 0..blocks {
         run(index);
     }

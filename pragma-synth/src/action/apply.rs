@@ -16,9 +16,11 @@ pub fn apply(program: &Program, action: &Action) -> Result<Program, Illegal> {
     let mut result = program.clone();
     let outcome = match action {
         Action::Vectorize { axis, unroll } => vectorize(program, &mut result, axis, *unroll),
-        Action::Parallelize { axis, grain, serial_below } => {
-            parallelize(program, &mut result, axis, *grain, *serial_below)
-        }
+        Action::Parallelize {
+            axis,
+            grain,
+            serial_below,
+        } => parallelize(program, &mut result, axis, *grain, *serial_below),
         Action::Fuse { first, second } => fuse(program, &mut result, first, second),
         Action::Stream { buffer } => stream(program, &mut result, buffer),
         Action::Stage { buffer, axis } => stage::stage(program, &mut result, buffer, axis),
@@ -27,7 +29,10 @@ pub fn apply(program: &Program, action: &Action) -> Result<Program, Illegal> {
     };
     match outcome {
         Ok(()) => Ok(result),
-        Err(reason) => Err(Illegal { action: action.to_string(), reason }),
+        Err(reason) => Err(Illegal {
+            action: action.to_string(),
+            reason,
+        }),
     }
 }
 
@@ -57,7 +62,11 @@ fn search<'a>(
         match stmt {
             Stmt::Let { var, value } => scope.define(program, *var, value),
             Stmt::For(inner) if program.var(inner.var).name == axis => {
-                return Some(Found { scope, inner, nested });
+                return Some(Found {
+                    scope,
+                    inner,
+                    nested,
+                });
             }
             Stmt::For(inner) => {
                 let within = scope.enter(program, inner);
@@ -84,15 +93,17 @@ pub(super) fn edit_at(
     axis: &str,
     edit: &mut dyn FnMut(&mut Vec<Stmt>, usize),
 ) -> bool {
-    let here = body.iter().position(|stmt| {
-        matches!(stmt, Stmt::For(inner) if names.var(inner.var).name == axis)
-    });
+    let here = body
+        .iter()
+        .position(|stmt| matches!(stmt, Stmt::For(inner) if names.var(inner.var).name == axis));
     if let Some(index) = here {
         edit(body, index);
         return true;
     }
     body.iter_mut().any(|stmt| {
-        stmt.blocks_mut().into_iter().any(|block| edit_at(names, block, axis, edit))
+        stmt.blocks_mut()
+            .into_iter()
+            .any(|block| edit_at(names, block, axis, edit))
     })
 }
 
@@ -119,10 +130,19 @@ fn vectorize(
     crate::emit::check_vector_body(program, &found.scope, found.inner)?;
     let mark = match found.inner.mark {
         Mark::Serial | Mark::Vector { .. } => Mark::Vector { unroll },
-        Mark::Parallel { grain, serial_below }
-        | Mark::ParallelVector { grain, serial_below, .. } => {
-            Mark::ParallelVector { grain, serial_below, unroll }
+        Mark::Parallel {
+            grain,
+            serial_below,
         }
+        | Mark::ParallelVector {
+            grain,
+            serial_below,
+            ..
+        } => Mark::ParallelVector {
+            grain,
+            serial_below,
+            unroll,
+        },
         Mark::Unroll { .. } => return Err(format!("`{axis}` is already unrolled")),
     };
     set_mark(program, result, axis, mark);
@@ -149,22 +169,22 @@ fn parallelize(
     depend::parallelizable(program, &found.scope, found.inner)
         .map_err(|hazard| hazard.describe(program))?;
     let mark = match found.inner.mark {
-        Mark::Serial | Mark::Parallel { .. } => Mark::Parallel { grain, serial_below },
-        Mark::Vector { unroll } | Mark::ParallelVector { unroll, .. } => {
-            Mark::ParallelVector { grain, serial_below, unroll }
-        }
+        Mark::Serial | Mark::Parallel { .. } => Mark::Parallel {
+            grain,
+            serial_below,
+        },
+        Mark::Vector { unroll } | Mark::ParallelVector { unroll, .. } => Mark::ParallelVector {
+            grain,
+            serial_below,
+            unroll,
+        },
         Mark::Unroll { .. } => return Err(format!("`{axis}` is already unrolled")),
     };
     set_mark(program, result, axis, mark);
     Ok(())
 }
 
-fn fuse(
-    program: &Program,
-    result: &mut Program,
-    first: &str,
-    second: &str,
-) -> Result<(), String> {
+fn fuse(program: &Program, result: &mut Program, first: &str, second: &str) -> Result<(), String> {
     let a = find(program, first)?;
     let b = find(program, second)?;
     if a.inner.mark != Mark::Serial || b.inner.mark != Mark::Serial {
@@ -172,19 +192,27 @@ fn fuse(
     }
     depend::fusable(program, &a.scope, a.inner, b.inner)
         .map_err(|hazard| hazard.describe(program))?;
-    let joint = Loop { body: depend::joined(a.inner, b.inner), ..a.inner.clone() };
+    let joint = Loop {
+        body: depend::joined(a.inner, b.inner),
+        ..a.inner.clone()
+    };
     // Statements between the two may stay in front if neither loop minds.
     let mut done = false;
     edit_at(program, &mut result.body, first, &mut |body, index| {
         let next = body.get(index + 1);
-        let adjacent = matches!(next, Some(Stmt::For(inner)) if program.var(inner.var).name == second);
+        let adjacent =
+            matches!(next, Some(Stmt::For(inner)) if program.var(inner.var).name == second);
         if adjacent {
             body.remove(index + 1);
             body[index] = Stmt::For(joint.clone());
             done = true;
         }
     });
-    if done { Ok(()) } else { Err(format!("`{second}` is not directly behind `{first}`")) }
+    if done {
+        Ok(())
+    } else {
+        Err(format!("`{second}` is not directly behind `{first}`"))
+    }
 }
 
 pub(super) fn find_buffer(program: &Program, name: &str) -> Result<BufId, String> {
@@ -202,7 +230,9 @@ fn stream(program: &Program, result: &mut Program, name: &str) -> Result<(), Str
         return Err(format!("`{name}` is not a result"));
     }
     if depend::loaded(&program.body).contains(&wanted) {
-        return Err(format!("`{name}` is read again, so it should stay in the caches"));
+        return Err(format!(
+            "`{name}` is read again, so it should stay in the caches"
+        ));
     }
     let mut any = false;
     fn mark(body: &mut [Stmt], wanted: BufId, any: &mut bool) {
@@ -219,7 +249,11 @@ fn stream(program: &Program, result: &mut Program, name: &str) -> Result<(), Str
         }
     }
     mark(&mut result.body, wanted, &mut any);
-    if any { Ok(()) } else { Err(format!("`{name}` is never written")) }
+    if any {
+        Ok(())
+    } else {
+        Err(format!("`{name}` is never written"))
+    }
 }
 
 fn unroll(program: &Program, result: &mut Program, axis: &str, factor: u32) -> Result<(), String> {
@@ -261,7 +295,11 @@ fn split(program: &Program, result: &mut Program, axis: &str, factor: u64) -> Re
         hi: inner.hi.clone(),
         step: factor,
         mark: Mark::Serial,
-        body: vec![Stmt::For(Loop { lo: Expr::Var(outer_var), hi: end, ..inner })],
+        body: vec![Stmt::For(Loop {
+            lo: Expr::Var(outer_var),
+            hi: end,
+            ..inner
+        })],
     };
     edit_at(program, &mut result.body, axis, &mut |body, index| {
         body[index] = Stmt::For(outer.clone());

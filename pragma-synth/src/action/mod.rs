@@ -83,5 +83,7 @@ pub struct Illegal {
 /// # Errors
 /// The first action that does not apply.
 pub fn apply_all(program: &Program, actions: &[Action]) -> Result<Program, Illegal> {
-    actions.iter().try_fold(program.clone(), |program, action| apply(&program, action))
+    actions
+        .iter()
+        .try_fold(program.clone(), |program, action| apply(&program, action))
 }

@@ -25,16 +25,25 @@ pub(super) fn stage(
     let elem = program.buf(buf).elem;
     let passes = passes(program, &found.scope, outer, buf)?;
     let [first, .., last] = passes.as_slice() else {
-        return Err(format!("`{buffer}` has only one pass per iteration of `{axis}`"));
+        return Err(format!(
+            "`{buffer}` has only one pass per iteration of `{axis}`"
+        ));
     };
     if first.loads || !first.stores {
-        return Err(format!("`{buffer}` is not wholly written before it is read"));
+        return Err(format!(
+            "`{buffer}` is not wholly written before it is read"
+        ));
     }
     if !last.stores {
         return Err(format!("the last pass over `{buffer}` does not write it"));
     }
-    if passes.iter().any(|pass| pass.slope != first.slope || pass.hi != first.hi) {
-        return Err(format!("passes over `{buffer}` cover different parts of it"));
+    if passes
+        .iter()
+        .any(|pass| pass.slope != first.slope || pass.hi != first.hi)
+    {
+        return Err(format!(
+            "passes over `{buffer}` cover different parts of it"
+        ));
     }
     let (last_at, len) = (last.at, first.hi.clone());
     let name = format!("{buffer}_row");
@@ -48,16 +57,24 @@ pub(super) fn stage(
         scalar => Const::Int(scalar, 0),
     };
     edit_at(program, &mut result.body, axis, &mut |body, index| {
-        let Some(Stmt::For(outer)) = body.get_mut(index) else { return };
+        let Some(Stmt::For(outer)) = body.get_mut(index) else {
+            return;
+        };
         for (at, stmt) in outer.body.iter_mut().enumerate() {
             if let Stmt::For(pass) = stmt {
                 let counter = pass.var;
-                pass.body.iter_mut().for_each(|stmt| redirect(stmt, buf, row, counter, at == last_at));
+                pass.body
+                    .iter_mut()
+                    .for_each(|stmt| redirect(stmt, buf, row, counter, at == last_at));
             }
         }
         outer.body.insert(
             0,
-            Stmt::Alloc { buf: row, len: len.clone(), fill: Expr::Const(fill) },
+            Stmt::Alloc {
+                buf: row,
+                len: len.clone(),
+                fill: Expr::Const(fill),
+            },
         );
     });
     Ok(())
@@ -82,12 +99,7 @@ struct Pass {
     stores: bool,
 }
 
-fn passes(
-    program: &Program,
-    scope: &Scope,
-    outer: &Loop,
-    buf: BufId,
-) -> Result<Vec<Pass>, String> {
+fn passes(program: &Program, scope: &Scope, outer: &Loop, buf: BufId) -> Result<Vec<Pass>, String> {
     let name = &program.buf(buf).name;
     let irregular = || format!("`{name}` is not worked on row by row");
     let mut scope = scope.enter(program, outer);
@@ -104,13 +116,20 @@ fn passes(
         if !touches {
             continue;
         }
-        let Stmt::For(inner) = stmt else { return Err(irregular()) };
+        let Stmt::For(inner) = stmt else {
+            return Err(irregular());
+        };
         if inner.mark != Mark::Serial || inner.step != 1 || inner.lo != Expr::index(0) {
             return Err(irregular());
         }
         let within = scope.enter(program, inner);
-        let mut pass =
-            Pass { at, slope: Poly::default(), hi: inner.hi.clone(), loads: false, stores: false };
+        let mut pass = Pass {
+            at,
+            slope: Poly::default(),
+            hi: inner.hi.clone(),
+            loads: false,
+            stores: false,
+        };
         let mut inside = within.clone();
         for stmt in &inner.body {
             let own = |index: &Expr, inside: &Scope| -> Option<Poly> {
@@ -174,7 +193,12 @@ fn redirect(stmt: &mut Stmt, buf: BufId, row: BufId, counter: crate::ir::VarId, 
             other => other,
         });
     }
-    if let Stmt::Store { buf: b, index, hint, .. } = stmt
+    if let Stmt::Store {
+        buf: b,
+        index,
+        hint,
+        ..
+    } = stmt
         && *b == buf
         && !last
     {
@@ -183,6 +207,8 @@ fn redirect(stmt: &mut Stmt, buf: BufId, row: BufId, counter: crate::ir::VarId, 
         *hint = StoreHint::Cached;
     }
     for block in stmt.blocks_mut() {
-        block.iter_mut().for_each(|stmt| redirect(stmt, buf, row, counter, last));
+        block
+            .iter_mut()
+            .for_each(|stmt| redirect(stmt, buf, row, counter, last));
     }
 }

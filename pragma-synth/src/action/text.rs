@@ -9,8 +9,15 @@ impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Action::Vectorize { axis, unroll } => write!(f, "vectorize({axis}, unroll = {unroll})"),
-            Action::Parallelize { axis, grain, serial_below } => {
-                write!(f, "parallelize({axis}, grain = {grain}, serial_below = {serial_below})")
+            Action::Parallelize {
+                axis,
+                grain,
+                serial_below,
+            } => {
+                write!(
+                    f,
+                    "parallelize({axis}, grain = {grain}, serial_below = {serial_below})"
+                )
             }
             Action::Fuse { first, second } => write!(f, "fuse({first}, {second})"),
             Action::Stream { buffer } => write!(f, "stream({buffer})"),
@@ -53,13 +60,23 @@ fn read(text: &str) -> Option<Action> {
             grain: number("grain")?,
             serial_below: number("serial_below")?,
         },
-        "unroll" => {
-            Action::Unroll { axis: first, factor: u32::try_from(number("factor")?).ok()? }
-        }
-        "split" => Action::Split { axis: first, factor: number("factor")? },
+        "unroll" => Action::Unroll {
+            axis: first,
+            factor: u32::try_from(number("factor")?).ok()?,
+        },
+        "split" => Action::Split {
+            axis: first,
+            factor: number("factor")?,
+        },
         "stream" => Action::Stream { buffer: first },
-        "fuse" => Action::Fuse { first, second: args.next()?.to_owned() },
-        "stage" => Action::Stage { buffer: first, axis: args.next()?.to_owned() },
+        "fuse" => Action::Fuse {
+            first,
+            second: args.next()?.to_owned(),
+        },
+        "stage" => Action::Stage {
+            buffer: first,
+            axis: args.next()?.to_owned(),
+        },
         _ => return None,
     };
     args.next().is_none().then_some(action)
@@ -88,9 +105,16 @@ mod tests {
 
     #[test]
     fn what_is_no_action_is_refused() {
-        for text in ["", "vectorize", "vectorize(j)", "vectorize(j, unroll = -1)", "fuse(a)",
-            "stream(a, b)", "split(i, factor = 2, x)", "dance(j)"]
-        {
+        for text in [
+            "",
+            "vectorize",
+            "vectorize(j)",
+            "vectorize(j, unroll = -1)",
+            "fuse(a)",
+            "stream(a, b)",
+            "split(i, factor = 2, x)",
+            "dance(j)",
+        ] {
             assert!(text.parse::<Action>().is_err(), "{text}");
         }
     }

@@ -50,9 +50,10 @@ impl Scope {
     /// A polynomial that the expression does not exceed.
     fn upper_bound(&self, program: &Program, expr: &Expr) -> Option<Poly> {
         match expr {
-            Expr::Call(Func::Min, args) => {
-                args.iter().rev().find_map(|arg| self.upper_bound(program, arg))
-            }
+            Expr::Call(Func::Min, args) => args
+                .iter()
+                .rev()
+                .find_map(|arg| self.upper_bound(program, arg)),
             _ => poly::read(program, &self.definitions, expr),
         }
     }

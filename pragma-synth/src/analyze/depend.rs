@@ -377,3 +377,18 @@ pub fn mentions(body: &[Stmt], var: VarId) -> bool {
     }
     found
 }
+
+/// Whether `var` is declared in `body`, as a let or a counter.
+pub fn declares(body: &[Stmt], var: VarId) -> bool {
+    let mut found = false;
+    for stmt in body {
+        stmt.walk(&mut |stmt| {
+            found |= match stmt {
+                Stmt::Let { var: declared, .. } => *declared == var,
+                Stmt::For(inner) => inner.var == var,
+                _ => false,
+            };
+        });
+    }
+    found
+}

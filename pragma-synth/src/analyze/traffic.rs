@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use crate::ir::{BufId, BufRole, Expr, Func, Program, Stmt};
 
-use super::poly::{self, Atom, Definitions};
+use super::bounds::Scope;
+use super::poly::{self, Atom, Definitions, Poly};
 
 /// Compulsory memory traffic and arithmetic of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -62,6 +63,43 @@ pub fn innermost_iterations(program: &Program, dims: &[u64], body: &[Stmt]) -> f
         traffic: Traffic::default(),
     };
     count.innermost(body, 1.0)
+}
+
+/// An upper bound on the innermost iterations of one run of `body`, as a polynomial of the
+/// dimensions: counters of outer loops are taken at their ends. `None` where a bound is no
+/// polynomial.
+pub fn work_bound(program: &Program, scope: &Scope, body: &[Stmt]) -> Option<Poly> {
+    let mut total = Poly::default();
+    let mut scope = scope.clone();
+    for stmt in body {
+        match stmt {
+            Stmt::Let { var, value } => scope.define(program, *var, value),
+            Stmt::For(inner) => {
+                let within = scope.enter(program, inner);
+                let range = within
+                    .ranges
+                    .last()
+                    .filter(|range| range.var == inner.var)?;
+                let mut trips = range.hi.clone();
+                for outer in scope.ranges.iter().rev() {
+                    trips = trips.substitute(Atom::Var(outer.var), &outer.hi);
+                }
+                let below = work_bound(program, &within, &inner.body)?;
+                let below = if below == Poly::default() {
+                    Poly::constant(1)
+                } else {
+                    below
+                };
+                total = total.plus(&trips.times(&below));
+            }
+            _ => {
+                for block in stmt.blocks() {
+                    total = total.plus(&work_bound(program, &scope, block)?);
+                }
+            }
+        }
+    }
+    Some(total)
 }
 
 struct Count<'a> {

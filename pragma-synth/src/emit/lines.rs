@@ -10,7 +10,10 @@ pub(super) struct Lines {
 impl Lines {
     /// A buffer whose lines start at `depth` levels of indentation.
     pub fn at(depth: usize) -> Self {
-        Lines { text: String::new(), depth }
+        Lines {
+            text: String::new(),
+            depth,
+        }
     }
 
     /// Adds one line; an empty one stays empty.

@@ -1,4 +1,263 @@
-//! Writing programs as source text.
+//! Kernels as Rust source: scalar code, vector loops, parallel blocks.
+//!
+//! Owns everything a vendored `.rs` file says below its header. The text is the same for every
+//! x86-64 tier but for the vector module and the target features, since the vectors of
+//! `pragma_runtime::simd` share their method names.
 
+mod body;
+mod lines;
+mod native;
+mod parallel_loop;
 pub mod scalar;
 pub mod signature;
+mod vector;
+mod vector_loop;
+
+use pragma_spec::Target;
+
+use crate::analyze::bounds::{self, Scope};
+use crate::analyze::depend;
+use crate::ir::{BufRole, Loop, Param, Program, Returns};
+
+use body::Unit;
+use lines::Lines;
+
+/// Why a program cannot be written for a target.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct EmitError(pub String);
+
+/// Choices of spelling that change rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EmitOptions {
+    /// Write a product and a sum as one fused operation where possible: one rounding instead
+    /// of two. Off for kernels that must match the reference bit for bit.
+    pub contract: bool,
+}
+
+impl Default for EmitOptions {
+    fn default() -> Self {
+        EmitOptions { contract: true }
+    }
+}
+
+/// Writes `program`, with its marks, as the items of a kernel file whose entry function is
+/// called `entry`.
+///
+/// # Errors
+/// If a marked loop turns out not to be legal, or needs a vector operation that is not there.
+pub fn emit(
+    program: &Program,
+    target: Target,
+    entry: &str,
+    options: EmitOptions,
+) -> Result<String, EmitError> {
+    let mut unit = Unit {
+        program,
+        entry,
+        contract: options.contract,
+        features: format!("#[target_feature(enable = \"{}\")]", target.features()),
+        functions: Vec::new(),
+        uses: body::Uses::default(),
+    };
+    let mut code = Lines::at(2);
+    unit.block(&mut code, &program.body, &Scope::default())?;
+    let code = code.finish();
+    let mut out = Lines::default();
+    imports(&mut out, &unit, target);
+    entry_head(&mut out, &unit);
+    let mut text = out.finish();
+    text.push_str(&code);
+    if unit.uses.fence {
+        text.push_str("        // Streaming stores become visible to other threads here.\n");
+        text.push_str("        simd::stream_fence();\n");
+    }
+    text.push_str("    }\n}\n");
+    for function in &unit.functions {
+        text.push('\n');
+        text.push_str(function);
+    }
+    if unit.uses.checked {
+        text.push('\n');
+        text.push_str(CHECKED);
+    }
+    Ok(text)
+}
+
+const CHECKED: &str = "\
+/// The index, if it is inside the buffer; the reference would panic here as well.
+fn checked(index: usize, len: usize) -> usize {
+    assert!(index < len, \"index out of bounds: the len is {len} but the index is {index}\");
+    index
+}
+";
+
+fn imports(out: &mut Lines, unit: &Unit<'_>, target: Target) {
+    let module = target.simd_module();
+    let mut names: Vec<&str> = unit.uses.types.iter().copied().collect();
+    if unit.uses.lanes {
+        names.push("LANES");
+    }
+    names.sort_by_key(|name| (name.len() > 4, *name));
+    let mut parallel: Vec<&str> = Vec::new();
+    if unit.uses.blocks {
+        parallel.push("self");
+    }
+    if unit.uses.shared {
+        parallel.push("Shared");
+    }
+    if unit.uses.shared_const {
+        parallel.push("SharedConst");
+    }
+    match parallel.as_slice() {
+        [] => {}
+        ["self"] => out.line("use pragma_runtime::parallel;"),
+        many => out.line(format!(
+            "use pragma_runtime::parallel::{{{}}};",
+            many.join(", ")
+        )),
+    }
+    if unit.uses.fence {
+        names.insert(0, "self as simd");
+    }
+    match names.as_slice() {
+        [] => {}
+        [one] => out.line(format!("use pragma_runtime::simd::{module}::{one};")),
+        many => {
+            out.line(format!(
+                "use pragma_runtime::simd::{module}::{{{}}};",
+                many.join(", ")
+            ));
+        }
+    }
+    if !names.is_empty() || !parallel.is_empty() {
+        out.line("");
+    }
+}
+
+/// Writes a function head, one parameter a line where it would not fit.
+fn signature(out: &mut Lines, keyword: &str, name: &str, params: &[String], arrow: &str) {
+    let line = format!("{keyword} {name}({}){arrow} {{", params.join(", "));
+    if line.len() <= 100 {
+        out.line(line);
+        return;
+    }
+    out.open(format!("{keyword} {name}("));
+    for param in params {
+        out.line(format!("{param},"));
+    }
+    out.close(format!("){arrow} {{"));
+}
+
+fn entry_head(out: &mut Lines, unit: &Unit<'_>) {
+    let program = unit.program;
+    out.line(format!(
+        "/// `{}`, for sizes that the dispatch shim has checked.",
+        program.name
+    ));
+    out.line("///");
+    out.line("/// # Safety");
+    let shapes: Vec<String> = program
+        .bufs
+        .iter()
+        .filter(|buf| buf.role != BufRole::Local)
+        .map(|buf| format!("`{}` has {} elements", buf.name, buf.shape.len()))
+        .collect();
+    if shapes.is_empty() {
+        out.line("/// The CPU has the features below.");
+    } else {
+        out.line("/// The CPU has the features below, and:");
+        for shape in shapes {
+            out.line(format!("/// - {shape}"));
+        }
+    }
+    out.line(&unit.features);
+    let mut params: Vec<String> = program
+        .dims
+        .iter()
+        .map(|dim| format!("{dim}: usize"))
+        .collect();
+    for param in &program.params {
+        match param {
+            Param::Dim(_) => {}
+            Param::Scalar(var) => {
+                let decl = program.var(*var);
+                let keyword = if decl.mutable { "mut " } else { "" };
+                params.push(format!("{keyword}{}: {}", decl.name, decl.scalar));
+            }
+            Param::Buffer(buf) => {
+                let decl = program.buf(*buf);
+                let reference = if decl.role == BufRole::Input {
+                    "&"
+                } else {
+                    "&mut "
+                };
+                params.push(format!("{}: {reference}[{}]", decl.name, decl.elem));
+            }
+        }
+    }
+    let mut arrow = String::new();
+    match &program.returns {
+        Returns::Nothing => {}
+        Returns::Scalars(types) => {
+            let names: Vec<&str> = types.iter().map(|scalar| scalar.name()).collect();
+            arrow = match names.as_slice() {
+                [one] => format!(" -> {one}"),
+                many => format!(" -> ({})", many.join(", ")),
+            };
+        }
+        Returns::Buffer(buf) => {
+            let decl = program.buf(*buf);
+            params.push(format!(
+                "{}: &mut [core::mem::MaybeUninit<{}>]",
+                decl.name, decl.elem
+            ));
+        }
+    }
+    signature(out, "pub unsafe fn", unit.entry, &params, &arrow);
+    let mut body = Lines::at(1);
+    let unproven = bounds::unproven_buffers(program);
+    for (index, decl) in program.bufs.iter().enumerate() {
+        let name = &decl.name;
+        if decl.role == BufRole::Local {
+            continue;
+        }
+        if unproven.contains(&crate::ir::BufId(index as u32)) {
+            body.line(format!("let {name}_len = {name}.len();"));
+        }
+        body.line(match decl.role {
+            BufRole::Return => format!("let {name} = {name}.as_mut_ptr().cast::<{}>();", decl.elem),
+            BufRole::Mutable => format!("let {name} = {name}.as_mut_ptr();"),
+            _ => format!("let {name} = {name}.as_ptr();"),
+        });
+    }
+    body.line(
+        "// SAFETY: the caller vouches for the lengths, and every index below follows from them.",
+    );
+    body.line("unsafe {");
+    for line in body.finish().lines() {
+        out.line(line);
+    }
+}
+
+/// Whether the body of a loop can be written in vectors at all.
+///
+/// # Errors
+/// What stands against it, in words.
+pub(crate) fn check_vector_body(
+    program: &Program,
+    scope: &Scope,
+    inner: &Loop,
+) -> Result<(), String> {
+    depend::vectorizable(program, scope, inner).map_err(|hazard| hazard.describe(program))?;
+    let mut unit = Unit {
+        program,
+        entry: "check",
+        contract: true,
+        features: String::new(),
+        functions: Vec::new(),
+        uses: body::Uses::default(),
+    };
+    unit.vector_loop(&mut Lines::default(), inner, scope, ("0", "1"), 1)
+        .map_err(|error| error.0)
+}

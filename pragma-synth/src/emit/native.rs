@@ -3,18 +3,17 @@
 //! Owns the spelling of values, operators and functions in a kernel's scalar code. Buffers are
 //! raw pointers there; an access that analysis could not show to be in bounds is checked.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use pragma_spec::Scalar;
 
+use crate::analyze::bounds::Scope;
 use crate::ir::{BinaryOp, BufId, CompareOp, Const, Expr, Func, Program, VarId};
 
 /// How tightly a printed expression binds, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Tightness {
     Lowest,
-    Or,
-    And,
     Compare,
     BitOr,
     BitXor,
@@ -36,12 +35,19 @@ pub(super) struct Printed {
 
 impl Printed {
     fn new(text: impl Into<String>, tightness: Tightness) -> Self {
-        Printed { text: text.into(), tightness }
+        Printed {
+            text: text.into(),
+            tightness,
+        }
     }
 
     /// The text, in parentheses if it binds less tightly than `min`.
     pub fn at_least(&self, min: Tightness) -> String {
-        if self.tightness < min { format!("({})", self.text) } else { self.text.clone() }
+        if self.tightness < min {
+            format!("({})", self.text)
+        } else {
+            self.text.clone()
+        }
     }
 }
 
@@ -51,13 +57,16 @@ pub(super) struct Native<'a> {
     pub program: &'a Program,
     /// Spellings of variables that differ from their names.
     pub names: BTreeMap<VarId, String>,
-    /// Buffers with accesses that must be checked.
-    pub unproven: &'a HashSet<BufId>,
+    /// The loops and definitions around: what is known about indices.
+    pub scope: Scope,
 }
 
 impl Native<'_> {
     pub fn var(&self, var: VarId) -> String {
-        self.names.get(&var).cloned().unwrap_or_else(|| self.program.var(var).name.clone())
+        self.names
+            .get(&var)
+            .cloned()
+            .unwrap_or_else(|| self.program.var(var).name.clone())
     }
 
     /// The expression as text that can stand anywhere a full expression can.
@@ -68,11 +77,16 @@ impl Native<'_> {
     /// The pointer to an element: `x.add(i)`.
     pub fn place(&self, buf: BufId, index: &Expr) -> String {
         let name = &self.program.buf(buf).name;
+        let proven = self.scope.is_in_bounds(self.program, buf, index);
         let index = self.text(index);
-        if self.unproven.contains(&buf) {
+        if !proven {
             return format!("{name}.add(checked({index}, {name}_len))");
         }
-        if index == "0" { name.clone() } else { format!("{name}.add({index})") }
+        if index == "0" {
+            name.clone()
+        } else {
+            format!("{name}.add({index})")
+        }
     }
 
     pub fn print(&self, expr: &Expr) -> Printed {
@@ -101,7 +115,11 @@ impl Native<'_> {
                 let right = self.print(b).at_least(Tightness::BitOr);
                 Printed::new(format!("{left} {symbol} {right}"), Tightness::Compare)
             }
-            Expr::Select { cond, then, otherwise } => Printed::new(
+            Expr::Select {
+                cond,
+                then,
+                otherwise,
+            } => Printed::new(
                 format!(
                     "if {} {{ {} }} else {{ {} }}",
                     self.text(cond),
@@ -203,7 +221,9 @@ impl Native<'_> {
     }
 
     fn call(&self, func: Func, args: &[Expr]) -> Printed {
-        let scalar = args.first().map_or(Scalar::Bool, |arg| arg.scalar(self.program));
+        let scalar = args
+            .first()
+            .map_or(Scalar::Bool, |arg| arg.scalar(self.program));
         let Some(first) = args.first() else {
             return Printed::new("()", Tightness::Postfix);
         };
@@ -231,8 +251,12 @@ impl Native<'_> {
             _ => {}
         }
         let rest: Vec<String> = args[1..].iter().map(|arg| self.text(arg)).collect();
-        let text =
-            format!("{}.{}({})", self.receiver(first), method(func, scalar), rest.join(", "));
+        let text = format!(
+            "{}.{}({})",
+            self.receiver(first),
+            method(func, scalar),
+            rest.join(", ")
+        );
         Printed::new(text, Tightness::Postfix)
     }
 }
@@ -300,14 +324,22 @@ pub(super) fn constant(value: Const) -> Printed {
         Const::Bool(value) => Printed::new(value.to_string(), Tightness::Postfix),
         Const::Int(Scalar::Usize, value) => Printed::new(value.to_string(), Tightness::Postfix),
         Const::Int(scalar, value) => {
-            let tightness = if value < 0 { Tightness::Unary } else { Tightness::Postfix };
+            let tightness = if value < 0 {
+                Tightness::Unary
+            } else {
+                Tightness::Postfix
+            };
             Printed::new(format!("{value}_{scalar}"), tightness)
         }
         Const::Float(scalar, value) if value.is_nan() => {
             Printed::new(format!("{scalar}::NAN"), Tightness::Postfix)
         }
         Const::Float(scalar, value) if value.is_infinite() => {
-            let name = if value > 0.0 { "INFINITY" } else { "NEG_INFINITY" };
+            let name = if value > 0.0 {
+                "INFINITY"
+            } else {
+                "NEG_INFINITY"
+            };
             Printed::new(format!("{scalar}::{name}"), Tightness::Postfix)
         }
         Const::Float(scalar, value) => {
@@ -316,8 +348,11 @@ pub(super) fn constant(value: Const) -> Printed {
                 Scalar::F32 => format!("{:?}", value as f32),
                 _ => format!("{value:?}"),
             };
-            let tightness =
-                if digits.starts_with('-') { Tightness::Unary } else { Tightness::Postfix };
+            let tightness = if digits.starts_with('-') {
+                Tightness::Unary
+            } else {
+                Tightness::Postfix
+            };
             Printed::new(format!("{digits}_{scalar}"), tightness)
         }
     }

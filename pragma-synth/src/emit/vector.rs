@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use pragma_spec::Scalar;
 
-use crate::analyze::bounds::Scope;
 use crate::analyze::poly::{self, Atom, Poly};
 use crate::ir::{BinaryOp, BufId, CompareOp, Const, Expr, Func, VarId};
 
@@ -54,7 +53,6 @@ fn is_narrow(scalar: Scalar) -> bool {
 /// What the vector code around an expression is.
 pub(super) struct Lanes<'a> {
     pub native: Native<'a>,
-    pub scope: Scope,
     /// The counter of the vector loop; stands for lane 0 in scalar text.
     pub axis: VarId,
     /// Variables that differ between lanes, other than the counter.
@@ -82,9 +80,8 @@ impl<'a> Lanes<'a> {
         let mut uniform = true;
         expr.walk(&mut |node| {
             if let Expr::Var(var) = node {
-                uniform &= *var != self.axis
-                    && !self.varying.contains(var)
-                    && !self.linear.contains(var);
+                uniform &=
+                    *var != self.axis && !self.varying.contains(var) && !self.linear.contains(var);
             }
         });
         uniform
@@ -92,7 +89,7 @@ impl<'a> Lanes<'a> {
 
     /// How far a `usize` expression moves per lane, if that is a constant.
     pub fn stride(&self, expr: &Expr) -> Option<i64> {
-        let poly = poly::read(self.native.program, &self.scope.definitions, expr)?;
+        let poly = poly::read(self.native.program, &self.native.scope.definitions, expr)?;
         if poly.vars().iter().any(|var| self.varying.contains(var)) {
             return None;
         }
@@ -101,8 +98,8 @@ impl<'a> Lanes<'a> {
     }
 
     fn vector(&mut self, scalar: Scalar) -> Outcome<&'static str> {
-        let name = vector_type(scalar)
-            .ok_or_else(|| format!("there are no vectors of `{scalar}` yet"))?;
+        let name =
+            vector_type(scalar).ok_or_else(|| format!("there are no vectors of `{scalar}` yet"))?;
         self.types.insert(name);
         Ok(name)
     }
@@ -157,7 +154,11 @@ impl<'a> Lanes<'a> {
             Expr::Load { buf, index } => self.load(*buf, index)?,
             Expr::Binary(op, a, b) => self.binary(*op, a, b)?,
             Expr::Compare(op, a, b) => self.compare(*op, a, b)?,
-            Expr::Select { cond, then, otherwise } => self.select(cond, then, otherwise)?,
+            Expr::Select {
+                cond,
+                then,
+                otherwise,
+            } => self.select(cond, then, otherwise)?,
             Expr::Cast(to, value) => self.cast(*to, value)?,
             Expr::Call(func, args) => self.call(*func, args)?,
             Expr::Const(_) | Expr::Dim(_) => self.native.text(expr),
@@ -167,7 +168,11 @@ impl<'a> Lanes<'a> {
 
     /// Refuses an access that analysis could not show to be in bounds.
     pub fn require_proven(&self, buf: BufId, index: &Expr) -> Outcome<()> {
-        if self.scope.is_in_bounds(self.native.program, buf, index) {
+        if self
+            .native
+            .scope
+            .is_in_bounds(self.native.program, buf, index)
+        {
             return Ok(());
         }
         Err(format!(
@@ -186,12 +191,14 @@ impl<'a> Lanes<'a> {
         let stride = self.stride(index);
         let mut place = self.native.place(buf, index);
         if stride == Some(1) {
-            if elem == Scalar::Usize {
-                place = format!("{place}.cast()");
-            } else if elem == Scalar::Isize {
+            if matches!(elem, Scalar::Usize | Scalar::Isize) {
                 place = format!("{place}.cast()");
             }
-            let suffix = if is_narrow(elem) { format!("_{elem}") } else { String::new() };
+            let suffix = if is_narrow(elem) {
+                format!("_{elem}")
+            } else {
+                String::new()
+            };
             return Ok(match &self.partial {
                 None => format!("{vector}::load{suffix}({place})"),
                 Some(n) => format!("{vector}::load{suffix}_partial({place}, {n})"),
@@ -266,15 +273,21 @@ impl<'a> Lanes<'a> {
                 _ => None,
             }
         }
-        let pick = |expr: &Expr| product(expr).filter(|_| !self.is_uniform(expr));
-        let (left, right) = (pick(a), pick(b));
+        let left = product(a).filter(|_| !self.is_uniform(a));
+        let right = product(b).filter(|_| !self.is_uniform(b));
         Ok(match (op, left, right) {
-            (BinaryOp::Add, _, Some((x, y))) => {
-                Some(format!("{}.mul_add({}, {})", self.lanes(x)?, self.lanes(y)?, self.lanes(a)?))
-            }
-            (BinaryOp::Add, Some((x, y)), None) => {
-                Some(format!("{}.mul_add({}, {})", self.lanes(x)?, self.lanes(y)?, self.lanes(b)?))
-            }
+            (BinaryOp::Add, _, Some((x, y))) => Some(format!(
+                "{}.mul_add({}, {})",
+                self.lanes(x)?,
+                self.lanes(y)?,
+                self.lanes(a)?
+            )),
+            (BinaryOp::Add, Some((x, y)), None) => Some(format!(
+                "{}.mul_add({}, {})",
+                self.lanes(x)?,
+                self.lanes(y)?,
+                self.lanes(b)?
+            )),
             (BinaryOp::Sub, _, Some((x, y))) => Some(format!(
                 "{}.neg_mul_add({}, {})",
                 self.lanes(x)?,
@@ -311,7 +324,9 @@ impl<'a> Lanes<'a> {
         };
         if is_narrow(scalar) {
             count = match b {
-                Expr::Const(Const::Int(_, n)) if (0..8 * scalar.bytes() as i128).contains(n) => count,
+                Expr::Const(Const::Int(_, n)) if (0..8 * scalar.bytes() as i128).contains(n) => {
+                    count
+                }
                 _ => format!("({count}) & {}", 8 * scalar.bytes() - 1),
             };
         }
@@ -323,7 +338,9 @@ impl<'a> Lanes<'a> {
     fn divide(&mut self, op: BinaryOp, a: &Expr, b: &Expr) -> Outcome<String> {
         let scalar = self.scalar(a);
         let refusal = || "there is no vector division of integers".to_owned();
-        let Expr::Const(Const::Int(_, by)) = b else { return Err(refusal()) };
+        let Expr::Const(Const::Int(_, by)) = b else {
+            return Err(refusal());
+        };
         let nonnegative = !scalar.is_signed();
         if *by <= 0 || by & (by - 1) != 0 || !nonnegative {
             return Err(refusal());
@@ -339,7 +356,10 @@ impl<'a> Lanes<'a> {
 
     /// Brings a narrow result back into the range of its type, as wrapping arithmetic does.
     fn normalised(&self, scalar: Scalar, op: BinaryOp, text: String) -> String {
-        let wraps = matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Shl);
+        let wraps = matches!(
+            op,
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Shl
+        );
         if wraps { wrap(scalar, text) } else { text }
     }
 
@@ -396,7 +416,9 @@ impl<'a> Lanes<'a> {
     ) -> Outcome<String> {
         self.types.insert("Mask");
         if scalar == Scalar::Bool {
-            return Ok(format!("{mask}.and({then}).or({mask}.not().and({otherwise}))"));
+            return Ok(format!(
+                "{mask}.and({then}).or({mask}.not().and({otherwise}))"
+            ));
         }
         let vector = self.vector(scalar)?.to_lowercase();
         Ok(format!("{mask}.select_{vector}({then}, {otherwise})"))
@@ -421,7 +443,9 @@ impl<'a> Lanes<'a> {
         }
         if from.is_float() && is_narrow(to) {
             let (lo, hi) = range(to);
-            return Ok(format!("{text}.to_i32().max(I32::splat({lo})).min(I32::splat({hi}))"));
+            return Ok(format!(
+                "{text}.to_i32().max(I32::splat({lo})).min(I32::splat({hi}))"
+            ));
         }
         let converted = if source == target {
             text
@@ -429,11 +453,17 @@ impl<'a> Lanes<'a> {
             format!("{text}.to_{}()", target.to_lowercase())
         };
         let keeps = from.is_integer() && is_narrow(to) && fits(from, to);
-        Ok(if from.is_integer() && is_narrow(to) && !keeps { wrap(to, converted) } else { converted })
+        Ok(if from.is_integer() && is_narrow(to) && !keeps {
+            wrap(to, converted)
+        } else {
+            converted
+        })
     }
 
     fn call(&mut self, func: Func, args: &[Expr]) -> Outcome<String> {
-        let Some(first) = args.first() else { return Err("a call without arguments".to_owned()) };
+        let Some(first) = args.first() else {
+            return Err("a call without arguments".to_owned());
+        };
         let scalar = self.scalar(first);
         let float = scalar.is_float();
         let missing = || format!("there is no vector `{func:?}` of `{scalar}`");
@@ -442,8 +472,16 @@ impl<'a> Lanes<'a> {
             if is_narrow(scalar) || !self.is_uniform(count) {
                 return Err(missing());
             }
-            let name = if func == Func::RotateLeft { "rotate_left" } else { "rotate_right" };
-            return Ok(format!("{}.{name}({})", self.lanes(first)?, self.native.text(count)));
+            let name = if func == Func::RotateLeft {
+                "rotate_left"
+            } else {
+                "rotate_right"
+            };
+            return Ok(format!(
+                "{}.{name}({})",
+                self.lanes(first)?,
+                self.native.text(count)
+            ));
         }
         let method = match func {
             Func::Neg => "neg",
@@ -487,7 +525,10 @@ impl<'a> Lanes<'a> {
             _ => return Err(missing()),
         };
         let receiver = self.lanes(first)?;
-        let rest = args[1..].iter().map(|arg| self.lanes(arg)).collect::<Outcome<Vec<_>>>()?;
+        let rest = args[1..]
+            .iter()
+            .map(|arg| self.lanes(arg))
+            .collect::<Outcome<Vec<_>>>()?;
         let text = format!("{receiver}.{method}({})", rest.join(", "));
         Ok(match func {
             Func::Not if scalar == Scalar::U8 || scalar == Scalar::U16 => wrap(scalar, text),
@@ -531,14 +572,6 @@ fn wrap(scalar: Scalar, text: String) -> String {
         Scalar::I8 => format!("{text}.shl(24).shr(24)"),
         Scalar::I16 => format!("{text}.shl(16).shr(16)"),
         _ => text,
-    }
-}
-
-/// `counter - lo`, for a place in the loop.
-pub(super) fn offset_of(native: &Native<'_>, axis: VarId, lo: &Expr) -> String {
-    match lo {
-        Expr::Const(Const::Int(_, 0)) => native.var(axis),
-        _ => format!("({} - {})", native.var(axis), native.print(lo).at_least(Tightness::Product)),
     }
 }
 

@@ -1,0 +1,710 @@
+//! Vector loops: whole vectors, several per step, and a masked remainder.
+//!
+//! Owns accumulators, alignment for streaming stores, and if-conversion. The lanes of a
+//! reduction and the accumulators are combined in a fixed order, so results do not vary.
+
+use std::collections::BTreeSet;
+
+use pragma_spec::Scalar;
+
+use crate::analyze::bounds::Scope;
+use crate::analyze::depend;
+use crate::analyze::reduce::{self, Combine, Reduction};
+use crate::ir::{BufId, Expr, Loop, Stmt, StoreHint, VarId};
+
+use super::EmitError;
+use super::body::{Outcome, Unit, combined};
+use super::lines::Lines;
+use super::vector::{Lanes, Value, vector_type};
+
+/// How one copy of the body is written.
+struct Copy<'a> {
+    /// Text of the index of lane 0, for the counter.
+    index: &'a str,
+    /// Suffix of accumulator names: `[u]`, `[0]` or nothing.
+    slot: &'a str,
+    /// The number of lanes that are there, if not all.
+    partial: Option<&'a str>,
+    /// The buffer whose store is aligned here and may stream.
+    stream: Option<BufId>,
+}
+
+impl Unit<'_> {
+    /// Writes `inner`, over `range` (texts of its ends), in vectors.
+    pub fn vector_loop(
+        &mut self,
+        out: &mut Lines,
+        inner: &Loop,
+        scope: &Scope,
+        range: (&str, &str),
+        unroll: u32,
+    ) -> Outcome {
+        let reductions = depend::vectorizable(self.program, scope, inner)
+            .map_err(|hazard| EmitError(hazard.describe(self.program)))?;
+        let (lo, hi) = range;
+        let axis = self.program.var(inner.var).name.clone();
+        self.uses.lanes = true;
+        let narrow = reductions
+            .iter()
+            .any(|r| matches!(r, Reduction::Arg { .. }));
+        if narrow {
+            // Lanes count iterations in 32 bits.
+            out.open(format!("if {} > i32::MAX as usize {{", minus(hi, lo)));
+            let serial = Loop {
+                mark: crate::ir::Mark::Serial,
+                ..inner.clone()
+            };
+            let named = Range { lo, hi };
+            self.serial_over(out, &serial, scope, &named)?;
+            out.reopen("} else {");
+        }
+        self.accumulators(out, &reductions, unroll)?;
+        out.line(format!("let mut {axis}: usize = {lo};"));
+        let stream = self.streamed(inner, scope);
+        if let Some((buf, place)) = &stream {
+            self.uses.fence = true;
+            out.line("// Streaming stores need whole aligned vectors: step up to the first one.");
+            let head = format!("{axis}_head");
+            out.line(format!(
+                "let {head} = {place}.align_offset(64).min({hi} - {axis}.min({hi}));"
+            ));
+            let _ = buf;
+            self.partial_steps(out, inner, scope, &reductions, (&axis, lo, &head), unroll)?;
+        }
+        let aligned = stream.as_ref().map(|(buf, _)| *buf);
+        if unroll > 1 {
+            out.open(format!("while {axis} + {unroll} * LANES <= {hi} {{"));
+            out.open(format!("for u in 0..{unroll} {{"));
+            let index = format!("{axis}_u");
+            out.line(format!("let {index} = {axis} + u * LANES;"));
+            let copy = Copy {
+                index: &index,
+                slot: "[u]",
+                partial: None,
+                stream: aligned,
+            };
+            self.copy(out, inner, scope, &reductions, &copy, lo)?;
+            out.close("}");
+            out.line(format!("{axis} += {unroll} * LANES;"));
+            out.close("}");
+        }
+        let slot = if unroll > 1 { "[0]" } else { "" };
+        out.open(format!("while {axis} + LANES <= {hi} {{"));
+        let copy = Copy {
+            index: &axis,
+            slot,
+            partial: None,
+            stream: aligned,
+        };
+        self.copy(out, inner, scope, &reductions, &copy, lo)?;
+        out.line(format!("{axis} += LANES;"));
+        out.close("}");
+        out.open(format!("if {axis} < {hi} {{"));
+        let rest = format!("{axis}_rest");
+        out.line(format!("let {rest} = {hi} - {axis};"));
+        let copy = Copy {
+            index: &axis,
+            slot,
+            partial: Some(&rest),
+            stream: None,
+        };
+        self.copy(out, inner, scope, &reductions, &copy, lo)?;
+        out.close("}");
+        self.combine(out, inner, &reductions, unroll, lo)?;
+        if narrow {
+            out.close("}");
+        }
+        Ok(())
+    }
+
+    fn serial_over(
+        &mut self,
+        out: &mut Lines,
+        inner: &Loop,
+        scope: &Scope,
+        range: &Range<'_>,
+    ) -> Outcome {
+        let name = &self.program.var(inner.var).name;
+        let within = scope.enter(self.program, inner);
+        out.open(format!("for {name} in {}..{} {{", range.lo, range.hi));
+        self.block(out, &inner.body, &within)?;
+        out.close("}");
+        Ok(())
+    }
+
+    /// Handles fewer than one vector's worth of alignment, in steps of at most a vector.
+    fn partial_steps(
+        &mut self,
+        out: &mut Lines,
+        inner: &Loop,
+        scope: &Scope,
+        reductions: &[Reduction],
+        names: (&str, &str, &str),
+        unroll: u32,
+    ) -> Outcome {
+        let (axis, lo, head) = names;
+        let slot = if unroll > 1 { "[0]" } else { "" };
+        let end = format!("{axis}_aligned");
+        out.line(format!("let {end} = {axis} + {head};"));
+        out.open(format!("while {axis} < {end} {{"));
+        let rest = format!("{axis}_rest");
+        out.line(format!("let {rest} = LANES.min({end} - {axis});"));
+        let copy = Copy {
+            index: axis,
+            slot,
+            partial: Some(&rest),
+            stream: None,
+        };
+        self.copy(out, inner, scope, reductions, &copy, lo)?;
+        out.line(format!("{axis} += {rest};"));
+        out.close("}");
+        Ok(())
+    }
+
+    /// The buffer that this loop streams to, and the place of its first store.
+    fn streamed(&self, inner: &Loop, scope: &Scope) -> Option<(BufId, String)> {
+        let within = scope.enter(self.program, inner);
+        let mut native = self.native(&within);
+        native
+            .names
+            .insert(inner.var, self.program.var(inner.var).name.clone());
+        let mut scope = within;
+        inner.body.iter().find_map(|stmt| match stmt {
+            Stmt::Let { var, value } => {
+                scope.define(self.program, *var, value);
+                None
+            }
+            Stmt::Store {
+                buf,
+                index,
+                hint: StoreHint::Stream,
+                ..
+            } => {
+                // Lets of the body are not in scope in front of the loop.
+                let local = inner
+                    .body
+                    .iter()
+                    .any(|other| matches!(other, Stmt::Let { var, .. } if index.mentions(*var)));
+                let elem = self.program.buf(*buf).elem;
+                (!local && matches!(elem.bytes(), 4 | 8)).then(|| (*buf, native.place(*buf, index)))
+            }
+            _ => None,
+        })
+    }
+
+    fn lanes(&self, inner: &Loop, scope: &Scope, copy: &Copy<'_>) -> Lanes<'_> {
+        let mut native = self.native(&scope.enter(self.program, inner));
+        native.names.insert(inner.var, copy.index.to_owned());
+        Lanes {
+            native,
+            axis: inner.var,
+            varying: BTreeSet::new(),
+            linear: BTreeSet::new(),
+            contract: self.contract,
+            partial: copy.partial.map(str::to_owned),
+            types: BTreeSet::new(),
+        }
+    }
+
+    fn copy(
+        &mut self,
+        out: &mut Lines,
+        inner: &Loop,
+        scope: &Scope,
+        reductions: &[Reduction],
+        copy: &Copy<'_>,
+        lo: &str,
+    ) -> Outcome {
+        let mut lanes = self.lanes(inner, scope, copy);
+        let mut bodies = Body {
+            reductions,
+            copy,
+            lo,
+            fence: false,
+        };
+        for reduction in reductions {
+            for var in reduction.vars() {
+                let name = format!("{}_v{}", self.program.var(var).name, copy.slot);
+                lanes.native.names.insert(var, name);
+                lanes.varying.insert(var);
+            }
+        }
+        let mask = match copy.partial {
+            Some(n) if !reductions.is_empty() => {
+                out.line(format!("let there = Mask::first({n});"));
+                lanes.types.insert("Mask");
+                Some("there".to_owned())
+            }
+            _ => None,
+        };
+        bodies
+            .block(&mut lanes, out, &inner.body, mask.as_deref())
+            .map_err(EmitError)?;
+        let types = lanes.types;
+        self.uses.types.extend(types);
+        self.uses.fence |= bodies.fence;
+        Ok(())
+    }
+
+    fn accumulators(&mut self, out: &mut Lines, reductions: &[Reduction], unroll: u32) -> Outcome {
+        for reduction in reductions {
+            for (at, var) in reduction.vars().into_iter().enumerate() {
+                let decl = self.program.var(var);
+                let name = format!("{}_v", decl.name);
+                let start = match reduction {
+                    // Which iteration won, counted from the start of the loop; -1 for none.
+                    Reduction::Arg { .. } if at > 0 => {
+                        self.uses.types.insert("I32");
+                        "I32::splat(-1)".to_owned()
+                    }
+                    Reduction::Arg { combine, .. } | Reduction::Plain { combine, .. } => {
+                        self.start(*combine, decl.scalar, &decl.name)?
+                    }
+                };
+                out.line(match unroll {
+                    1 => format!("let mut {name} = {start};"),
+                    _ => format!("let mut {name} = [{start}; {unroll}];"),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The first value of a vector accumulator.
+    fn start(&mut self, combine: Combine, scalar: Scalar, name: &str) -> Result<String, EmitError> {
+        let vector = vector_type(scalar)
+            .ok_or_else(|| EmitError(format!("there are no vectors of `{scalar}` yet")))?;
+        self.uses.types.insert(vector);
+        let lane = match scalar {
+            Scalar::Usize => " as u64",
+            Scalar::Isize => " as i64",
+            Scalar::I8 | Scalar::U8 | Scalar::I16 | Scalar::U16 => " as i32",
+            _ => "",
+        };
+        Ok(match combine {
+            Combine::Add | Combine::Xor if scalar != Scalar::Bool => format!("{vector}::zero()"),
+            Combine::Mul => match reduce::identity(combine, scalar) {
+                Some(one) => format!("{vector}::splat({}{lane})", self.literal(one)),
+                None => return Err(EmitError("a product of this type".to_owned())),
+            },
+            Combine::Xor => "Mask::splat(false)".to_owned(),
+            // The others may count the value so far any number of times.
+            _ => format!("{vector}::splat({name}{lane})"),
+        })
+    }
+
+    fn combine(
+        &mut self,
+        out: &mut Lines,
+        inner: &Loop,
+        reductions: &[Reduction],
+        unroll: u32,
+        lo: &str,
+    ) -> Outcome {
+        for reduction in reductions {
+            match reduction {
+                Reduction::Plain { acc, combine } => {
+                    let decl = self.program.var(*acc);
+                    let text = self.reduced(&decl.name, decl.scalar, *combine, unroll);
+                    out.line(format!("{} = {text};", decl.name));
+                }
+                Reduction::Arg {
+                    best,
+                    combine,
+                    with,
+                } => {
+                    self.arg(out, inner, (*best, *combine, with), unroll, lo)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The accumulators and lanes of one reduction as a scalar.
+    fn reduced(&self, name: &str, scalar: Scalar, combine: Combine, unroll: u32) -> String {
+        let join = |a: String, b: String| match combine {
+            Combine::Add => format!("{a}.add({b})"),
+            Combine::Mul => format!("{a}.mul({b})"),
+            Combine::And => format!("{a}.and({b})"),
+            Combine::Or => format!("{a}.or({b})"),
+            Combine::Xor => format!("{a}.xor({b})"),
+            Combine::Max if scalar.is_float() => format!("{a}.max_num({b})"),
+            Combine::Min if scalar.is_float() => format!("{a}.min_num({b})"),
+            Combine::Max => format!("{a}.max({b})"),
+            Combine::Min => format!("{a}.min({b})"),
+            Combine::PickGt if scalar.is_float() => format!("{a}.pick_gt({b})"),
+            Combine::PickLt if scalar.is_float() => format!("{a}.pick_lt({b})"),
+            Combine::PickGt => format!("{a}.max({b})"),
+            Combine::PickLt => format!("{a}.min({b})"),
+        };
+        let mut parts: Vec<String> = match unroll {
+            1 => vec![format!("{name}_v")],
+            _ => (0..unroll).map(|u| format!("{name}_v[{u}]")).collect(),
+        };
+        while parts.len() > 1 {
+            let mut halves = Vec::new();
+            let mut pairs = parts.into_iter();
+            while let Some(a) = pairs.next() {
+                halves.push(match pairs.next() {
+                    Some(b) => join(a, b),
+                    None => a,
+                });
+            }
+            parts = halves;
+        }
+        let all = parts.pop().unwrap_or_default();
+        if scalar == Scalar::Bool {
+            return match combine {
+                Combine::And => format!("{name} & {all}.all()"),
+                Combine::Xor => format!("{name} ^ ({all}.count() % 2 == 1)"),
+                _ => format!("{name} | {all}.any()"),
+            };
+        }
+        let float = scalar.is_float();
+        let method = match combine {
+            Combine::Add => "reduce_add",
+            Combine::Mul => "reduce_mul",
+            Combine::And => "reduce_and",
+            Combine::Or => "reduce_or",
+            Combine::Xor => "reduce_xor",
+            Combine::Max if float => "reduce_max_num",
+            Combine::Min if float => "reduce_min_num",
+            Combine::PickGt if float => "reduce_pick_gt",
+            Combine::PickLt if float => "reduce_pick_lt",
+            Combine::Max | Combine::PickGt => "reduce_max",
+            Combine::Min | Combine::PickLt => "reduce_min",
+        };
+        let lane = vector_type(scalar).map_or(String::new(), str::to_lowercase);
+        let total = if lane == scalar.name() {
+            format!("{all}.{method}()")
+        } else {
+            format!("({all}.{method}() as {scalar})")
+        };
+        match combine {
+            Combine::Add | Combine::Mul | Combine::Xor => combined(combine, scalar, name, &total),
+            _ => total,
+        }
+    }
+
+    /// Finds the winning lane: the extreme, and among equals the earliest iteration.
+    fn arg(
+        &mut self,
+        out: &mut Lines,
+        inner: &Loop,
+        reduction: (VarId, Combine, &[VarId]),
+        unroll: u32,
+        lo: &str,
+    ) -> Outcome {
+        let (best, combine, with) = reduction;
+        let best = self.program.var(best).name.clone();
+        let Some(first) = with.first() else {
+            return Ok(());
+        };
+        let at = format!("{}_v", self.program.var(*first).name);
+        let beats = if combine == Combine::PickGt { ">" } else { "<" };
+        let mut winner = || {
+            out.line(format!("let mut {best}_at = -1_i32;"));
+            let (lanes_of, ats) = match unroll {
+                1 => (format!("{best}_v"), at.clone()),
+                _ => {
+                    out.open(format!("for u in 0..{unroll} {{"));
+                    (format!("{best}_v[u]"), format!("{at}[u]"))
+                }
+            };
+            out.line(format!("let values = {lanes_of}.to_array();"));
+            out.line(format!("let iterations = {ats}.to_array();"));
+            out.open("for lane in 0..LANES {");
+            out.line("let (value, iteration) = (values[lane], iterations[lane]);");
+            out.open(format!(
+                "if iteration >= 0 && ({best}_at < 0 || value {beats} {best} || (value == {best} && iteration < {best}_at)) {{"
+            ));
+            out.line(format!("{best} = value;"));
+            out.line(format!("{best}_at = iteration;"));
+            out.close("}");
+            out.close("}");
+            if unroll > 1 {
+                out.close("}");
+            }
+        };
+        winner();
+        out.open(format!("if {best}_at >= 0 {{"));
+        let axis = self.program.var(inner.var).name.clone();
+        out.line(format!("let {axis} = {lo} + {best}_at as usize;"));
+        let native = self.native(&Scope::default());
+        for var in with {
+            let value = companion(&inner.body, *var)
+                .ok_or_else(|| EmitError("a companion of an extreme without a value".to_owned()))?;
+            let mut simple = true;
+            value.walk(&mut |node| {
+                simple &= match node {
+                    Expr::Var(used) => *used == inner.var || !depend::declares(&inner.body, *used),
+                    Expr::Load { .. } => false,
+                    _ => true,
+                };
+            });
+            if !simple {
+                return Err(EmitError(format!(
+                    "`{}` is not a function of the counter",
+                    self.program.var(*var).name
+                )));
+            }
+            out.line(format!(
+                "{} = {};",
+                self.program.var(*var).name,
+                native.text(value)
+            ));
+        }
+        out.close("}");
+        Ok(())
+    }
+}
+
+/// Texts of the ends of a loop.
+struct Range<'a> {
+    lo: &'a str,
+    hi: &'a str,
+}
+
+fn minus(hi: &str, lo: &str) -> String {
+    if lo == "0" {
+        hi.to_owned()
+    } else {
+        format!("{hi}.saturating_sub({lo})")
+    }
+}
+
+/// The value that `var` is set to.
+fn companion(body: &[Stmt], var: VarId) -> Option<&Expr> {
+    body.iter().find_map(|stmt| match stmt {
+        Stmt::Assign { var: target, value } if *target == var => Some(value),
+        _ => stmt
+            .blocks()
+            .into_iter()
+            .find_map(|block| companion(block, var)),
+    })
+}
+
+/// One copy of a loop body being written.
+struct Body<'a> {
+    reductions: &'a [Reduction],
+    copy: &'a Copy<'a>,
+    lo: &'a str,
+    fence: bool,
+}
+
+impl Body<'_> {
+    fn block(
+        &mut self,
+        lanes: &mut Lanes<'_>,
+        out: &mut Lines,
+        body: &[Stmt],
+        mask: Option<&str>,
+    ) -> Result<(), String> {
+        body.iter()
+            .try_for_each(|stmt| self.stmt(lanes, out, stmt, mask))
+    }
+
+    fn stmt(
+        &mut self,
+        lanes: &mut Lanes<'_>,
+        out: &mut Lines,
+        stmt: &Stmt,
+        mask: Option<&str>,
+    ) -> Result<(), String> {
+        let program = lanes.native.program;
+        match stmt {
+            Stmt::Let { var, value } => {
+                let decl = program.var(*var);
+                if decl.scalar == Scalar::Usize && !decl.mutable && lanes.stride(value).is_some() {
+                    if !lanes.is_uniform(value) {
+                        lanes.linear.insert(*var);
+                    }
+                    out.line(format!("let {} = {};", decl.name, lanes.native.text(value)));
+                    lanes.native.scope.define(program, *var, value);
+                    return Ok(());
+                }
+                let (keyword, text) = match (lanes.value(value)?, decl.mutable) {
+                    (Value::Uniform(text), false) => {
+                        out.line(format!("let {}: {} = {text};", decl.name, decl.scalar));
+                        return Ok(());
+                    }
+                    (_, mutable) => (if mutable { "let mut" } else { "let" }, lanes.lanes(value)?),
+                };
+                lanes.varying.insert(*var);
+                out.line(format!("{keyword} {} = {text};", decl.name));
+                Ok(())
+            }
+            Stmt::Assign { var, value } => {
+                let scalar = program.var(*var).scalar;
+                let name = lanes.native.var(*var);
+                let text = lanes.lanes(value)?;
+                let text = match mask {
+                    Some(mask) => lanes.blend(scalar, mask, &text, &name)?,
+                    None => text,
+                };
+                out.line(format!("{name} = {text};"));
+                Ok(())
+            }
+            Stmt::Store {
+                buf,
+                index,
+                value,
+                hint,
+            } => {
+                lanes.require_proven(*buf, index)?;
+                if !lanes.is_contiguous(index) {
+                    return Err(format!(
+                        "`{}` is not written at consecutive elements",
+                        program.buf(*buf).name
+                    ));
+                }
+                let elem = program.buf(*buf).elem;
+                if elem == Scalar::Bool {
+                    return Err("vectors of `bool` in memory are not written yet".to_owned());
+                }
+                let suffix = match elem {
+                    Scalar::I8 | Scalar::U8 | Scalar::I16 | Scalar::U16 => format!("_{elem}"),
+                    _ => String::new(),
+                };
+                let mut place = lanes.native.place(*buf, index);
+                if matches!(elem, Scalar::Usize | Scalar::Isize) {
+                    place = format!("{place}.cast()");
+                }
+                let value = lanes.lanes(value)?;
+                let conditional = mask.filter(|mask| *mask != "there");
+                let line = match (conditional, &self.copy.partial) {
+                    (Some(_), _) if !suffix.is_empty() => {
+                        return Err(format!("there is no masked store of `{elem}` yet"));
+                    }
+                    (Some(mask), _) => format!("{value}.store_masked({place}, {mask});"),
+                    (None, Some(n)) => format!("{value}.store{suffix}_partial({place}, {n});"),
+                    (None, None)
+                        if *hint == StoreHint::Stream && self.copy.stream == Some(*buf) =>
+                    {
+                        format!("{value}.stream({place});")
+                    }
+                    (None, None) => format!("{value}.store{suffix}({place});"),
+                };
+                out.line(line);
+                Ok(())
+            }
+            Stmt::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                if let Some(Reduction::Arg { best, with, .. }) = Self::arg_of(self.reductions, cond)
+                {
+                    return self.arg_step(lanes, out, cond, (*best, with), then, mask);
+                }
+                if lanes.is_uniform(cond) {
+                    out.open(format!("if {} {{", lanes.native.text(cond)));
+                    self.block(lanes, out, then, mask)?;
+                    if !otherwise.is_empty() {
+                        out.reopen("} else {");
+                        self.block(lanes, out, otherwise, mask)?;
+                    }
+                    out.close("}");
+                    return Ok(());
+                }
+                self.branch(lanes, out, cond, then, otherwise, mask)
+            }
+            _ => Err("the body holds a statement that vectors cannot do".to_owned()),
+        }
+    }
+
+    /// Runs both sides of a branch under masks.
+    fn branch(
+        &mut self,
+        lanes: &mut Lanes<'_>,
+        out: &mut Lines,
+        cond: &Expr,
+        then: &[Stmt],
+        otherwise: &[Stmt],
+        mask: Option<&str>,
+    ) -> Result<(), String> {
+        lanes.types.insert("Mask");
+        let holds = lanes.lanes(cond)?;
+        // With stores below, lanes that are not there must not be written either.
+        let around = match (mask, &self.copy.partial) {
+            (Some(mask), _) => Some(mask.to_owned()),
+            (None, Some(n)) => Some(format!("Mask::first({n})")),
+            (None, None) => None,
+        };
+        let depth = match mask {
+            Some("there") | None => String::new(),
+            Some(outer) => format!("{outer}_"),
+        };
+        let (yes, no) = (format!("{depth}holds"), format!("{depth}fails"));
+        out.open("{");
+        out.line(format!("let {yes} = {holds};"));
+        let both = |side: String| match &around {
+            Some(around) => format!("{side}.and({around})"),
+            None => side,
+        };
+        if !otherwise.is_empty() {
+            out.line(format!("let {no} = {};", both(format!("{yes}.not()"))));
+        }
+        if around.is_some() {
+            out.line(format!("let {yes} = {};", both(yes.clone())));
+        }
+        self.block(lanes, out, then, Some(&yes))?;
+        if !otherwise.is_empty() {
+            self.block(lanes, out, otherwise, Some(&no))?;
+        }
+        out.close("}");
+        Ok(())
+    }
+
+    fn arg_of<'r>(reductions: &'r [Reduction], cond: &Expr) -> Option<&'r Reduction> {
+        reductions.iter().find(|reduction| match reduction {
+            Reduction::Arg { best, .. } => cond.mentions(*best),
+            Reduction::Plain { .. } => false,
+        })
+    }
+
+    fn arg_step(
+        &self,
+        lanes: &mut Lanes<'_>,
+        out: &mut Lines,
+        cond: &Expr,
+        reduction: (VarId, &[VarId]),
+        then: &[Stmt],
+        mask: Option<&str>,
+    ) -> Result<(), String> {
+        let (best, with) = reduction;
+        let program = lanes.native.program;
+        let candidate = then
+            .iter()
+            .find_map(|stmt| match stmt {
+                Stmt::Assign { var, value } if *var == best => Some(value),
+                _ => None,
+            })
+            .ok_or("an extreme that is not set")?;
+        lanes.types.insert("Mask");
+        lanes.types.insert("I32");
+        let scalar = program.var(best).scalar;
+        let holds = lanes.lanes(cond)?;
+        let holds = match mask {
+            Some(mask) => format!("{holds}.and({mask})"),
+            None => holds,
+        };
+        out.line(format!("let wins = {holds};"));
+        let value = lanes.lanes(candidate)?;
+        let name = lanes.native.var(best);
+        let blended = lanes.blend(scalar, "wins", &value, &name)?;
+        out.line(format!("{name} = {blended};"));
+        let Some(first) = with.first() else {
+            return Ok(());
+        };
+        let at = lanes.native.var(*first);
+        let offset = match self.lo {
+            "0" => self.copy.index.to_owned(),
+            lo => format!("({} - {lo})", self.copy.index),
+        };
+        out.line(format!(
+            "{at} = wins.select_i32(I32::splat({offset} as i32).add(I32::iota()), {at});"
+        ));
+        Ok(())
+    }
+}
