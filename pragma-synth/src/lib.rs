@@ -7,6 +7,7 @@
 
 pub mod action;
 pub mod analyze;
+pub mod conduct;
 pub mod emit;
 pub mod ir;
 pub mod oracle;

@@ -23,6 +23,8 @@ pub(super) struct Unit<'a> {
     /// Functions besides the entry, finished.
     pub functions: Vec<String>,
     pub uses: Uses,
+    /// Whether streaming stores were written that no fence follows yet.
+    pub streams_pending: bool,
 }
 
 /// What the file must import or define.
@@ -58,6 +60,14 @@ impl<'a> Unit<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Writes the fence that streaming stores need before other threads may look.
+    pub fn fence(&mut self, out: &mut Lines) {
+        if self.streams_pending {
+            out.line("// Streaming stores become visible to other threads here.");
+            out.line("simd::stream_fence();");
+        }
     }
 
     fn stmt(&mut self, out: &mut Lines, stmt: &Stmt, scope: &Scope) -> Outcome {
@@ -141,6 +151,7 @@ impl<'a> Unit<'a> {
             Stmt::Break => out.line("break;"),
             Stmt::Continue => out.line("continue;"),
             Stmt::Return(values) => {
+                self.fence(out);
                 let values: Vec<String> = values.iter().map(|value| native.text(value)).collect();
                 match values.as_slice() {
                     [] => out.line("return;"),

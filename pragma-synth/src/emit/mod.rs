@@ -52,36 +52,46 @@ pub fn emit(
     entry: &str,
     options: EmitOptions,
 ) -> Result<String, EmitError> {
-    let mut unit = Unit {
-        program,
-        entry,
-        contract: options.contract,
-        features: format!("#[target_feature(enable = \"{}\")]", target.features()),
-        functions: Vec::new(),
-        uses: body::Uses::default(),
-    };
-    let mut code = Lines::at(2);
-    unit.block(&mut code, &program.body, &Scope::default())?;
-    let code = code.finish();
+    emit_variants(&[(program, entry)], target, options)
+}
+
+/// Writes several versions of a kernel, each with its entry function, as one kernel file.
+/// Entry names must differ, and none may begin with another one and an underscore.
+///
+/// # Errors
+/// As for [`emit`], for any of the versions.
+pub fn emit_variants(
+    variants: &[(&Program, &str)],
+    target: Target,
+    options: EmitOptions,
+) -> Result<String, EmitError> {
+    let mut uses = body::Uses::default();
+    let mut functions = Vec::new();
+    for (program, entry) in variants {
+        let mut unit = Unit {
+            program,
+            entry,
+            contract: options.contract,
+            features: format!("#[target_feature(enable = \"{}\")]", target.features()),
+            functions: Vec::new(),
+            uses,
+            streams_pending: false,
+        };
+        let mut code = Lines::at(2);
+        unit.block(&mut code, &program.body, &Scope::default())?;
+        unit.fence(&mut code);
+        let mut head = Lines::default();
+        entry_head(&mut head, &unit);
+        functions.push(format!("{}{}    }}\n}}\n", head.finish(), code.finish()));
+        functions.append(&mut unit.functions);
+        uses = unit.uses;
+    }
     let mut out = Lines::default();
-    imports(&mut out, &unit, target);
-    entry_head(&mut out, &unit);
-    let mut text = out.finish();
-    text.push_str(&code);
-    if unit.uses.fence {
-        text.push_str("        // Streaming stores become visible to other threads here.\n");
-        text.push_str("        simd::stream_fence();\n");
+    imports(&mut out, &uses, target);
+    if uses.checked {
+        functions.push(CHECKED.to_owned());
     }
-    text.push_str("    }\n}\n");
-    for function in &unit.functions {
-        text.push('\n');
-        text.push_str(function);
-    }
-    if unit.uses.checked {
-        text.push('\n');
-        text.push_str(CHECKED);
-    }
-    Ok(text)
+    Ok(format!("{}{}", out.finish(), functions.join("\n")))
 }
 
 const CHECKED: &str = "\
@@ -92,21 +102,21 @@ fn checked(index: usize, len: usize) -> usize {
 }
 ";
 
-fn imports(out: &mut Lines, unit: &Unit<'_>, target: Target) {
+fn imports(out: &mut Lines, uses: &body::Uses, target: Target) {
     let module = target.simd_module();
-    let mut names: Vec<&str> = unit.uses.types.iter().copied().collect();
-    if unit.uses.lanes {
+    let mut names: Vec<&str> = uses.types.iter().copied().collect();
+    if uses.lanes {
         names.push("LANES");
     }
     names.sort_by_key(|name| (name.len() > 4, *name));
     let mut parallel: Vec<&str> = Vec::new();
-    if unit.uses.blocks {
+    if uses.blocks {
         parallel.push("self");
     }
-    if unit.uses.shared {
+    if uses.shared {
         parallel.push("Shared");
     }
-    if unit.uses.shared_const {
+    if uses.shared_const {
         parallel.push("SharedConst");
     }
     match parallel.as_slice() {
@@ -117,7 +127,7 @@ fn imports(out: &mut Lines, unit: &Unit<'_>, target: Target) {
             many.join(", ")
         )),
     }
-    if unit.uses.fence {
+    if uses.fence {
         names.insert(0, "self as simd");
     }
     match names.as_slice() {
@@ -257,6 +267,7 @@ pub(crate) fn check_vector_body(
         features: String::new(),
         functions: Vec::new(),
         uses: body::Uses::default(),
+        streams_pending: false,
     };
     unit.vector_loop(&mut Lines::default(), inner, scope, ("0", "1"), 1)
         .map_err(|error| error.0)

@@ -333,7 +333,10 @@ impl Unit<'_> {
         out.line("*slots.get().add(begin / block) = partial;");
         out.close("}");
         out.close("});");
-        out.open(format!("for {} in partials {{", pattern("block_")));
+        out.open(format!(
+            "for {} in partials.iter().copied() {{",
+            pattern("block_")
+        ));
         let mut results = interface.results.iter().peekable();
         while let Some((var, combine)) = results.next() {
             let decl = program.var(*var);

@@ -111,6 +111,9 @@ impl Unit<'_> {
         self.copy(out, inner, scope, &reductions, &copy, lo)?;
         out.close("}");
         self.combine(out, inner, &reductions, unroll, lo)?;
+        if stream.is_some() {
+            self.streams_pending = true;
+        }
         if narrow {
             out.close("}");
         }

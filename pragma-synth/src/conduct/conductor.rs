@@ -1,0 +1,698 @@
+//! The search of the embedded engine, one step at a time.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+
+use pragma_spec::Target;
+
+use crate::action::{self, Action};
+use crate::analyze::traffic::{self, Traffic};
+use crate::emit::{self, EmitOptions};
+use crate::ir::Program;
+
+use super::bottleneck::{Bottleneck, Diagnosis};
+use super::plan::Plan;
+use super::roof::{Machine, Roof, StaticProfile, roof};
+use super::structure::Structure;
+
+/// A version must beat the best one by this factor to replace it: less is noise.
+const GAIN: f64 = 0.985;
+/// After this many versions in a row without a gain the search ends.
+const PATIENCE: u32 = 4;
+/// At this share of the roof the search ends.
+const ROOF_REACHED: f64 = 0.95;
+
+/// What the Conductor works on.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// What the kernels are for.
+    pub target: Target,
+    /// The size to be fast at, in the order of `Program::dims`.
+    pub dims: Vec<u64>,
+    /// Ceilings of this machine for the target.
+    pub machine: Machine,
+    /// Whether results must match the reference bit for bit.
+    pub exact: bool,
+    /// Whether the kernel may use more than one thread.
+    pub parallel: bool,
+    /// Name of the entry function.
+    pub entry: String,
+    /// A plan that was best elsewhere (another target or size), to start from.
+    pub seed: Option<Plan>,
+    /// Measured time of the reference at this size in nanoseconds, where known.
+    pub reference_ns: Option<f64>,
+}
+
+/// What came of a proposal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Feedback {
+    /// It did not build, failed verification, or crashed.
+    Refused {
+        /// Why, in words.
+        reason: String,
+    },
+    /// It was verified and timed.
+    Measured {
+        /// Median time of a call in nanoseconds.
+        ns: f64,
+        /// Median time of the reference in the same run.
+        reference_ns: f64,
+        /// What its machine code shows.
+        profile: Option<StaticProfile>,
+    },
+}
+
+/// Why a version is proposed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Why {
+    /// The bottleneck of the version it starts from.
+    pub diagnosis: Diagnosis,
+    /// The change against that version, in words.
+    pub change: String,
+    /// The speed-up over that version that the roofline would allow at most.
+    pub predicted_gain: f64,
+}
+
+/// A version to build, verify and time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// Names the version.
+    pub actions: Vec<Action>,
+    /// The plan behind the actions.
+    pub plan: Plan,
+    /// The scheduled program.
+    pub program: Program,
+    /// The items of the kernel file.
+    pub source: String,
+    /// The argument for it.
+    pub why: Why,
+}
+
+/// Why a search ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StopReason {
+    /// The best version reaches this share of the roof.
+    AtTheRoof {
+        /// Share, 0 to 1.
+        fraction: f64,
+    },
+    /// So many versions in a row brought no gain.
+    NoGain {
+        /// How many.
+        versions: u32,
+    },
+    /// No rule has anything left to try.
+    Exhausted,
+    /// Not even the first version could be written; the text says why.
+    NothingToTry {
+        /// Why, in words.
+        reason: String,
+    },
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StopReason::AtTheRoof { fraction } => {
+                write!(f, "at {:.0}% of the roof", fraction * 100.0)
+            }
+            StopReason::NoGain { versions } => write!(f, "no gain in {versions} versions"),
+            StopReason::Exhausted => f.write_str("every rule tried"),
+            StopReason::NothingToTry { reason } => write!(f, "nothing to try: {reason}"),
+        }
+    }
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Build, verify and time this, then come back with [`Feedback`].
+    Try(Box<Proposal>),
+    /// Done.
+    Stop(StopReason),
+}
+
+/// The best version so far.
+#[derive(Clone, Debug)]
+struct Best {
+    plan: Plan,
+    ns: f64,
+    profile: Option<StaticProfile>,
+}
+
+/// The search over versions of one program for one target and size.
+#[derive(Debug)]
+pub struct Conductor {
+    program: Program,
+    setting: Setting,
+    structure: Structure,
+    traffic: Traffic,
+    iterations: f64,
+    roof: Roof,
+    queue: VecDeque<(Plan, Why)>,
+    tried: BTreeSet<Vec<String>>,
+    pending: Option<Plan>,
+    best: Option<Best>,
+    expanded: Option<Plan>,
+    without_gain: u32,
+    refusals: Vec<String>,
+    started: bool,
+}
+
+impl Conductor {
+    /// A search that has not begun.
+    pub fn new(program: Program, setting: Setting) -> Self {
+        let structure = Structure::of(&program, setting.exact);
+        let traffic = traffic::traffic(&program, &setting.dims);
+        let iterations =
+            traffic::innermost_iterations(&program, &setting.dims, &program.body).max(1.0);
+        let threads = setting.parallel && setting.machine.threads > 1;
+        let roof = roof(
+            &traffic,
+            &setting.machine,
+            threads && !structure.parallel.is_empty(),
+        );
+        Conductor {
+            program,
+            setting,
+            structure,
+            traffic,
+            iterations,
+            roof,
+            queue: VecDeque::new(),
+            tried: BTreeSet::new(),
+            pending: None,
+            best: None,
+            expanded: None,
+            without_gain: 0,
+            refusals: Vec::new(),
+            started: false,
+        }
+    }
+
+    /// The least time this size could take on this machine.
+    pub fn roof(&self) -> &Roof {
+        &self.roof
+    }
+
+    /// The plan and time of the best version so far.
+    pub fn best(&self) -> Option<(&Plan, f64)> {
+        self.best.as_ref().map(|best| (&best.plan, best.ns))
+    }
+
+    /// What holds the best version back, or the reference if there is none.
+    pub fn diagnosis(&self) -> Diagnosis {
+        match &self.best {
+            Some(best) => self.diagnose(best).remove(0),
+            None => self.diagnose_reference(),
+        }
+    }
+
+    /// Takes in what came of the last proposal and says what to do next.
+    pub fn next(&mut self, feedback: Option<&Feedback>) -> Step {
+        if let (Some(feedback), Some(plan)) = (feedback, self.pending.take()) {
+            self.learn(plan, feedback);
+        }
+        if !self.started {
+            self.started = true;
+            self.open();
+        }
+        loop {
+            if let Some(best) = &self.best {
+                let fraction = self.roof.fraction(best.ns);
+                if fraction >= ROOF_REACHED {
+                    return Step::Stop(StopReason::AtTheRoof { fraction });
+                }
+                if self.without_gain >= PATIENCE {
+                    return Step::Stop(StopReason::NoGain {
+                        versions: self.without_gain,
+                    });
+                }
+                if self.queue.is_empty() && self.expanded.as_ref() != Some(&best.plan) {
+                    self.expand();
+                }
+            }
+            let Some((plan, why)) = self.queue.pop_front() else {
+                return Step::Stop(match (&self.best, self.refusals.last()) {
+                    (None, Some(reason)) => StopReason::NothingToTry {
+                        reason: reason.clone(),
+                    },
+                    (None, None) => StopReason::NothingToTry {
+                        reason: "no action applies".to_owned(),
+                    },
+                    _ => StopReason::Exhausted,
+                });
+            };
+            if let Some(proposal) = self.propose(plan, why) {
+                self.pending = Some(proposal.plan.clone());
+                return Step::Try(Box::new(proposal));
+            }
+        }
+    }
+
+    fn propose(&mut self, plan: Plan, why: Why) -> Option<Proposal> {
+        let actions = plan.actions();
+        if !self
+            .tried
+            .insert(actions.iter().map(Action::to_string).collect())
+        {
+            return None;
+        }
+        let program = match action::apply_all(&self.program, &actions) {
+            Ok(program) => program,
+            Err(illegal) => {
+                self.refusals.push(illegal.to_string());
+                return None;
+            }
+        };
+        let options = EmitOptions {
+            contract: !self.setting.exact,
+        };
+        match emit::emit(&program, self.setting.target, &self.setting.entry, options) {
+            Ok(source) => Some(Proposal {
+                actions,
+                plan,
+                program,
+                source,
+                why,
+            }),
+            Err(error) => {
+                self.refusals.push(error.to_string());
+                None
+            }
+        }
+    }
+
+    fn learn(&mut self, plan: Plan, feedback: &Feedback) {
+        match feedback {
+            Feedback::Refused { reason } => {
+                self.refusals.push(reason.clone());
+                self.without_gain += 1;
+            }
+            Feedback::Measured {
+                ns,
+                reference_ns,
+                profile,
+            } => {
+                self.setting.reference_ns = Some(*reference_ns);
+                let gain = self.best.as_ref().is_none_or(|best| *ns < best.ns * GAIN);
+                if gain {
+                    self.best = Some(Best {
+                        plan,
+                        ns: *ns,
+                        profile: profile.clone(),
+                    });
+                    self.without_gain = 0;
+                    // What was planned for the former best is planned anew for this one.
+                    self.queue.clear();
+                } else {
+                    self.without_gain += 1;
+                }
+            }
+        }
+    }
+
+    /// Time of one innermost iteration on one thread by the roofline, in nanoseconds.
+    fn ns_per_iteration(&self) -> f64 {
+        let one = roof(&self.traffic, &self.setting.machine, false);
+        (one.ns() * 1.5 / self.iterations).max(0.01)
+    }
+
+    /// The work below which sharing out does not pay, a power of two so that two measurements
+    /// of one machine agree.
+    fn cut_over(&self) -> u64 {
+        let iterations = 2.0 * self.setting.machine.fork_ns / self.ns_per_iteration();
+        (iterations.clamp(1024.0, 1e9) as u64).next_power_of_two()
+    }
+
+    fn grain(&self) -> u64 {
+        let share = self.iterations / f64::from(self.setting.machine.threads.max(1)) / 4.0;
+        (share.clamp(4096.0, 65536.0) as u64).next_power_of_two()
+    }
+
+    fn parallel_pays(&self, serial_ns: f64) -> bool {
+        self.setting.parallel
+            && self.setting.machine.threads > 1
+            && serial_ns > 3.0 * self.setting.machine.fork_ns
+    }
+
+    fn last_cache(&self) -> f64 {
+        self.setting
+            .machine
+            .levels
+            .iter()
+            .rev()
+            .find(|level| level.capacity != u64::MAX)
+            .map_or(f64::INFINITY, |level| level.capacity as f64)
+    }
+
+    /// The first versions: the plan from elsewhere, and what the rules say of the reference.
+    fn open(&mut self) {
+        let diagnosis = self.diagnose_reference();
+        let predicted_gain = self
+            .setting
+            .reference_ns
+            .map_or(1.0, |ns| ns / self.roof.ns().max(f64::MIN_POSITIVE));
+        let why = |change: &str| Why {
+            diagnosis: diagnosis.clone(),
+            change: change.to_owned(),
+            predicted_gain,
+        };
+        let mut plan = Plan::default();
+        for axis in &self.structure.vector {
+            plan.vectors
+                .insert(axis.name.clone(), if axis.reduces { 4 } else { 1 });
+        }
+        let streams = self.traffic.bytes() > 2.0 * self.last_cache();
+        if streams {
+            self.stream_into(&mut plan);
+        }
+        let estimate = self.ns_per_iteration() * self.iterations;
+        if self.parallel_pays(estimate)
+            && let Some(axis) = self.structure.parallel.first()
+        {
+            plan.parallel
+                .insert(axis.clone(), (self.grain(), self.cut_over()));
+        }
+        if let Some(seed) = self.setting.seed.clone() {
+            self.queue.push_back((
+                self.adapted(seed),
+                why("start from the plan that was best before"),
+            ));
+        }
+        self.queue.push_back((
+            plan.clone(),
+            why("apply every rule whose evidence is in the sizes"),
+        ));
+        if !plan.streamed.is_empty() {
+            let mut cached = plan.clone();
+            cached.streamed.clear();
+            cached.staged.clear();
+            self.queue
+                .push_back((cached, why("keep the stores in the caches")));
+        }
+        if plan.vectors.is_empty() && plan.parallel.is_empty() {
+            self.queue.push_back((
+                plan,
+                why("the same loops, bounds proven instead of checked"),
+            ));
+        }
+    }
+
+    /// A plan from another size: streaming and sharing out are decided by this size.
+    fn adapted(&self, mut plan: Plan) -> Plan {
+        if self.traffic.bytes() <= 2.0 * self.last_cache() {
+            plan.streamed.clear();
+            plan.staged.clear();
+        }
+        let estimate = self.ns_per_iteration() * self.iterations;
+        if !self.parallel_pays(estimate) {
+            plan.parallel.clear();
+        } else if plan.parallel.is_empty()
+            && let Some(axis) = self.structure.parallel.first()
+        {
+            plan.parallel
+                .insert(axis.clone(), (self.grain(), self.cut_over()));
+        }
+        plan
+    }
+
+    fn stream_into(&self, plan: &mut Plan) {
+        for (buffer, stage) in &self.structure.streams {
+            plan.streamed.insert(buffer.clone());
+            if let Some(axis) = stage {
+                plan.staged.insert(buffer.clone(), axis.clone());
+            }
+        }
+    }
+
+    fn diagnose_reference(&self) -> Diagnosis {
+        let vector: Vec<&str> = self
+            .structure
+            .vector
+            .iter()
+            .map(|axis| axis.name.as_str())
+            .collect();
+        if vector.is_empty() {
+            let (bottleneck, evidence) = if self.roof.memory_ns >= self.roof.compute_ns {
+                (
+                    Bottleneck::Bandwidth,
+                    "no loop may run in vectors; traffic outweighs arithmetic",
+                )
+            } else {
+                (
+                    Bottleneck::Compute,
+                    "no loop may run in vectors; arithmetic outweighs traffic",
+                )
+            };
+            return Diagnosis {
+                bottleneck,
+                evidence: evidence.to_owned(),
+            };
+        }
+        Diagnosis {
+            bottleneck: Bottleneck::ScalarCode,
+            evidence: format!(
+                "loops that may run in vectors (static): {}",
+                vector.join(", ")
+            ),
+        }
+    }
+
+    /// Everything that may hold `best` back, the likeliest first; never empty.
+    fn diagnose(&self, best: &Best) -> Vec<Diagnosis> {
+        let mut found = Vec::new();
+        let mut add = |bottleneck, evidence: String| {
+            found.push(Diagnosis {
+                bottleneck,
+                evidence,
+            })
+        };
+        let plan = &best.plan;
+        let fraction = self.roof.fraction(best.ns);
+        let share = format!(
+            "{:.0} ns measured, {:.0}% of the {} roof of {:.0} ns",
+            best.ns,
+            fraction * 100.0,
+            if self.roof.memory_ns >= self.roof.compute_ns {
+                &self.roof.level
+            } else {
+                "arithmetic"
+            },
+            self.roof.ns()
+        );
+        if fraction >= ROOF_REACHED {
+            add(Bottleneck::AtTheRoof, share.clone());
+        }
+        if self
+            .structure
+            .vector
+            .iter()
+            .any(|axis| !plan.vectors.contains_key(&axis.name))
+            && plan.fused.is_empty()
+        {
+            add(
+                Bottleneck::ScalarCode,
+                format!("a loop that may run in vectors is serial; {share}"),
+            );
+        }
+        if let Some(profile) = &best.profile
+            && profile.spills > 0
+            && plan.vectors.values().any(|unroll| *unroll > 1)
+        {
+            add(
+                Bottleneck::Spills,
+                format!(
+                    "{} spill loads and stores in the hot loops (static)",
+                    profile.spills
+                ),
+            );
+        }
+        let fork = self.setting.machine.fork_ns;
+        if plan.parallel.is_empty()
+            && !self.structure.parallel.is_empty()
+            && self.parallel_pays(best.ns)
+        {
+            add(
+                Bottleneck::OneThread,
+                format!(
+                    "{:.0} ns on one thread, sharing out costs {fork:.0} ns (measured)",
+                    best.ns
+                ),
+            );
+        }
+        if !plan.parallel.is_empty() && best.ns < 8.0 * fork {
+            add(
+                Bottleneck::ForkOverhead,
+                format!(
+                    "{:.0} ns on all threads, sharing out costs {fork:.0} ns (measured)",
+                    best.ns
+                ),
+            );
+        }
+        let written = self.traffic.bytes_written;
+        if !self.structure.streams.is_empty()
+            && plan.streamed.is_empty()
+            && self.traffic.bytes() > self.last_cache()
+        {
+            add(
+                Bottleneck::WriteAllocate,
+                format!(
+                    "{:.1} MB written through the caches; {share}",
+                    written / 1e6
+                ),
+            );
+        }
+        if self
+            .structure
+            .fusable
+            .iter()
+            .any(|pair| !plan.fused.contains(pair))
+        {
+            add(
+                Bottleneck::ExtraPasses,
+                format!("neighbouring loops over one range; {share}"),
+            );
+        }
+        let in_cache = self.traffic.bytes() <= self.last_cache();
+        if in_cache && self.structure.vector.iter().any(|axis| axis.reduces) && fraction < 0.7 {
+            add(
+                Bottleneck::DependencyChain,
+                format!("a reduction in {}; {share}", self.roof.level),
+            );
+        }
+        if self.roof.compute_ns > self.roof.memory_ns {
+            add(Bottleneck::Compute, share);
+        } else {
+            add(Bottleneck::Bandwidth, share);
+        }
+        found
+    }
+
+    /// Queues what the rules say about the best version.
+    fn expand(&mut self) {
+        let Some(best) = self.best.clone() else {
+            return;
+        };
+        self.expanded = Some(best.plan.clone());
+        let limit = best.ns / self.roof.ns().max(f64::MIN_POSITIVE);
+        for diagnosis in self.diagnose(&best) {
+            for (plan, change) in self.remedies(&best, diagnosis.bottleneck) {
+                let why = Why {
+                    diagnosis: diagnosis.clone(),
+                    change,
+                    predicted_gain: limit.max(1.0),
+                };
+                self.queue.push_back((plan, why));
+            }
+        }
+    }
+
+    fn remedies(&self, best: &Best, bottleneck: Bottleneck) -> Vec<(Plan, String)> {
+        let plan = &best.plan;
+        let mut remedies = Vec::new();
+        let mut offer = |change: &str, edit: &dyn Fn(&mut Plan)| {
+            let mut next = plan.clone();
+            edit(&mut next);
+            if next != *plan {
+                remedies.push((next, change.to_owned()));
+            }
+        };
+        let scale = |plan: &mut Plan, reduces: bool, factor: &dyn Fn(u32) -> u32| {
+            for axis in &self.structure.vector {
+                if axis.reduces == reduces
+                    && let Some(unroll) = plan.vectors.get_mut(&axis.name)
+                {
+                    *unroll = factor(*unroll).clamp(1, 8);
+                }
+            }
+        };
+        match bottleneck {
+            Bottleneck::AtTheRoof => {}
+            Bottleneck::ScalarCode => offer("run every loop in vectors that may", &|plan| {
+                for axis in &self.structure.vector {
+                    plan.vectors
+                        .entry(axis.name.clone())
+                        .or_insert(if axis.reduces { 4 } else { 1 });
+                }
+            }),
+            Bottleneck::Spills => offer("halve the unrolling", &|plan| {
+                plan.vectors
+                    .values_mut()
+                    .for_each(|unroll| *unroll = (*unroll / 2).max(1));
+            }),
+            Bottleneck::OneThread => {
+                for axis in self.structure.parallel.iter().take(2) {
+                    offer("share the outermost loop out to threads", &|plan| {
+                        plan.parallel.clear();
+                        plan.parallel
+                            .insert(axis.clone(), (self.grain(), self.cut_over()));
+                    });
+                }
+            }
+            Bottleneck::ForkOverhead => {
+                offer("stay on one thread", &|plan| plan.parallel.clear());
+            }
+            Bottleneck::WriteAllocate => {
+                offer("stream the results", &|plan| self.stream_into(plan));
+            }
+            Bottleneck::ExtraPasses => {
+                for (first, second) in &self.structure.fusable {
+                    offer("fuse neighbouring loops", &|plan| {
+                        plan.fused.push((first.clone(), second.clone()));
+                        plan.vectors.remove(second);
+                        // A staged buffer needs its separate passes.
+                        plan.staged.clear();
+                    });
+                }
+            }
+            Bottleneck::DependencyChain => {
+                offer("twice the accumulators", &|plan| {
+                    scale(plan, true, &|u| u * 2)
+                });
+                offer("half the accumulators", &|plan| {
+                    scale(plan, true, &|u| u / 2)
+                });
+            }
+            Bottleneck::Compute => {
+                offer("two vectors per step in plain loops", &|plan| {
+                    scale(plan, false, &|_| 2)
+                });
+                offer("four vectors per step in plain loops", &|plan| {
+                    scale(plan, false, &|_| 4)
+                });
+                offer("twice the accumulators", &|plan| {
+                    scale(plan, true, &|u| u * 2)
+                });
+                offer("half the accumulators", &|plan| {
+                    scale(plan, true, &|u| u / 2)
+                });
+            }
+            Bottleneck::Bandwidth => {
+                offer("a quarter of the grain", &|plan| {
+                    plan.parallel
+                        .values_mut()
+                        .for_each(|(grain, _)| *grain = (*grain / 4).max(1024));
+                });
+                offer("four times the grain", &|plan| {
+                    plan.parallel
+                        .values_mut()
+                        .for_each(|(grain, _)| *grain *= 4);
+                });
+                offer("two vectors per step in plain loops", &|plan| {
+                    scale(plan, false, &|_| 2)
+                });
+                offer("twice the accumulators", &|plan| {
+                    scale(plan, true, &|u| u * 2)
+                });
+                if !plan.streamed.is_empty() {
+                    offer("keep the stores in the caches", &|plan| {
+                        plan.streamed.clear();
+                        plan.staged.clear();
+                    });
+                }
+            }
+        }
+        remedies
+    }
+}
