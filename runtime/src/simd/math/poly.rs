@@ -14,12 +14,6 @@ impl F32 {
             }
             sum
         }
-
-        /// Where `mask` is true, `f` of each lane; elsewhere `self`. For rare arguments: a lane's result never depends on
-        /// its neighbours.
-        pub(super) fn patch(self, mask: super::Mask, x: F32, f: fn(f32) -> f32) -> F32 {
-            mask.select_f32(F32::from_array(x.to_array().map(f)), self)
-        }
     }
 }
 

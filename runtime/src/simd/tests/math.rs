@@ -110,3 +110,118 @@ binary_tests! {
     atan2 < 2.0, |y, x| y.atan2(x);
     pow < 0.51, |x, y| x.powf(y);
 }
+
+/// Arguments for a function of one `f64`: special values and the neighbours of turning points, then random bits, then
+/// moderate numbers.
+fn arguments_f64() -> Vec<f64> {
+    let mut all = f64::SPECIAL.to_vec();
+    let points = [
+        0.0,
+        f64::MIN_POSITIVE,
+        f64::EPSILON / 4.0,
+        0.5,
+        0.6,
+        0.75,
+        1.0,
+        1.5,
+        2.0,
+        22.0,
+        38.0,
+        44.0,
+        708.3964185322641,
+        709.782712893384,
+        710.0,
+        745.1332191019412,
+        746.0,
+        1022.0,
+        1024.0,
+        1074.0,
+        1075.0,
+        std::f64::consts::FRAC_PI_2,
+        std::f64::consts::PI,
+        std::f64::consts::LN_2,
+        65536.0,
+        1e300,
+        f64::MAX,
+        f64::INFINITY,
+    ];
+    for point in points {
+        for offset in -20i64..=20 {
+            let near = f64::from_bits(point.to_bits().wrapping_add_signed(offset));
+            all.extend([near, -near]);
+        }
+    }
+    let mut random = Random::new();
+    let count = if cfg!(debug_assertions) {
+        10_000
+    } else {
+        300_000
+    };
+    for _ in 0..count {
+        let unit = (random.bits() >> 11) as f64 / 9007199254740992.0 - 0.5;
+        all.extend([
+            f64::from_bits(random.bits()),
+            unit * 4.0,
+            unit * 100.0,
+            unit * 1600.0,
+            1.0 + unit,
+            unit * 100000.0,
+        ]);
+    }
+    all
+}
+
+/// How many `f64` lie between two results; infinite if only one is a NaN or zeros differ in sign.
+fn distance(want: f64, got: f64) -> f64 {
+    if want.same(got) {
+        return 0.0;
+    }
+    if want.is_nan() || got.is_nan() || want == 0.0 && got == 0.0 {
+        return f64::INFINITY;
+    }
+    let place = |v: f64| {
+        if v < 0.0 {
+            -((v.to_bits() << 1 >> 1) as i64)
+        } else {
+            v.to_bits() as i64
+        }
+    };
+    place(want).abs_diff(place(got)) as f64
+}
+
+/// The scalar functions are off by up to one themselves, so this allows one more than the stated error.
+macro_rules! unary_f64_tests {
+    ($($name:ident <= $bound:literal, |$x:ident| $want:expr;)*) => {
+        mod double {
+            use super::*;
+
+            check! { $(
+                fn $name() {
+                    for x in arguments_f64().chunks(LANES) {
+                        // SAFETY: `x.len()` elements are readable.
+                        let got = unsafe { F64::load_partial(x.as_ptr(), x.len()) }.$name().to_array();
+                        for (&$x, got) in x.iter().zip(got) {
+                            let want: f64 = $want;
+                            let off = distance(want, got);
+                            assert!(off <= $bound, "{}({:e}) = {got:e}, not {want:e}: {off} off", stringify!($name), $x);
+                        }
+                    }
+                }
+            )* }
+        }
+    };
+}
+
+unary_f64_tests! {
+    cos <= 2.0, |x| x.cos();
+    exp <= 1.0, |x| x.exp();
+    exp2 <= 1.0, |x| x.exp2();
+    exp_m1 <= 2.0, |x| x.exp_m1();
+    ln <= 1.0, |x| x.ln();
+    ln_1p <= 1.0, |x| x.ln_1p();
+    log10 <= 2.0, |x| x.log10();
+    log2 <= 2.0, |x| x.log2();
+    sigmoid <= 3.0, |x| if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) };
+    sin <= 2.0, |x| x.sin();
+    tanh <= 2.0, |x| x.tanh();
+}
