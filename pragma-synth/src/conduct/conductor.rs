@@ -10,7 +10,7 @@ use crate::analyze::traffic::{self, Traffic};
 use crate::emit::{self, EmitOptions};
 use crate::ir::Program;
 
-use super::bottleneck::{Bottleneck, Diagnosis};
+use super::bottleneck::Diagnosis;
 use super::plan::Plan;
 use super::roof::{Machine, Roof, StaticProfile, roof};
 use super::structure::Structure;
@@ -20,7 +20,7 @@ const GAIN: f64 = 0.985;
 /// After this many versions in a row without a gain the search ends.
 const PATIENCE: u32 = 4;
 /// At this share of the roof the search ends.
-const ROOF_REACHED: f64 = 0.95;
+pub(super) const ROOF_REACHED: f64 = 0.95;
 
 /// What the Conductor works on.
 #[derive(Clone, Debug)]
@@ -134,26 +134,26 @@ pub enum Step {
 
 /// The best version so far.
 #[derive(Clone, Debug)]
-struct Best {
-    plan: Plan,
-    ns: f64,
-    profile: Option<StaticProfile>,
+pub(super) struct Best {
+    pub plan: Plan,
+    pub ns: f64,
+    pub profile: Option<StaticProfile>,
 }
 
 /// The search over versions of one program for one target and size.
 #[derive(Debug)]
 pub struct Conductor {
     program: Program,
-    setting: Setting,
-    structure: Structure,
-    traffic: Traffic,
+    pub(super) setting: Setting,
+    pub(super) structure: Structure,
+    pub(super) traffic: Traffic,
     iterations: f64,
-    roof: Roof,
-    queue: VecDeque<(Plan, Why)>,
+    pub(super) roof: Roof,
+    pub(super) queue: VecDeque<(Plan, Why)>,
     tried: BTreeSet<Vec<String>>,
     pending: Option<Plan>,
-    best: Option<Best>,
-    expanded: Option<Plan>,
+    pub(super) best: Option<Best>,
+    pub(super) expanded: Option<Plan>,
     without_gain: u32,
     refusals: Vec<String>,
     started: bool,
@@ -320,23 +320,23 @@ impl Conductor {
 
     /// The work below which sharing out does not pay, a power of two so that two measurements
     /// of one machine agree.
-    fn cut_over(&self) -> u64 {
+    pub(super) fn cut_over(&self) -> u64 {
         let iterations = 2.0 * self.setting.machine.fork_ns / self.ns_per_iteration();
         (iterations.clamp(1024.0, 1e9) as u64).next_power_of_two()
     }
 
-    fn grain(&self) -> u64 {
+    pub(super) fn grain(&self) -> u64 {
         let share = self.iterations / f64::from(self.setting.machine.threads.max(1)) / 4.0;
         (share.clamp(4096.0, 65536.0) as u64).next_power_of_two()
     }
 
-    fn parallel_pays(&self, serial_ns: f64) -> bool {
+    pub(super) fn parallel_pays(&self, serial_ns: f64) -> bool {
         self.setting.parallel
             && self.setting.machine.threads > 1
             && serial_ns > 3.0 * self.setting.machine.fork_ns
     }
 
-    fn last_cache(&self) -> f64 {
+    pub(super) fn last_cache(&self) -> f64 {
         self.setting
             .machine
             .levels
@@ -417,282 +417,12 @@ impl Conductor {
         plan
     }
 
-    fn stream_into(&self, plan: &mut Plan) {
+    pub(super) fn stream_into(&self, plan: &mut Plan) {
         for (buffer, stage) in &self.structure.streams {
             plan.streamed.insert(buffer.clone());
             if let Some(axis) = stage {
                 plan.staged.insert(buffer.clone(), axis.clone());
             }
         }
-    }
-
-    fn diagnose_reference(&self) -> Diagnosis {
-        let vector: Vec<&str> = self
-            .structure
-            .vector
-            .iter()
-            .map(|axis| axis.name.as_str())
-            .collect();
-        if vector.is_empty() {
-            let (bottleneck, evidence) = if self.roof.memory_ns >= self.roof.compute_ns {
-                (
-                    Bottleneck::Bandwidth,
-                    "no loop may run in vectors; traffic outweighs arithmetic",
-                )
-            } else {
-                (
-                    Bottleneck::Compute,
-                    "no loop may run in vectors; arithmetic outweighs traffic",
-                )
-            };
-            return Diagnosis {
-                bottleneck,
-                evidence: evidence.to_owned(),
-            };
-        }
-        Diagnosis {
-            bottleneck: Bottleneck::ScalarCode,
-            evidence: format!(
-                "loops that may run in vectors (static): {}",
-                vector.join(", ")
-            ),
-        }
-    }
-
-    /// Everything that may hold `best` back, the likeliest first; never empty.
-    fn diagnose(&self, best: &Best) -> Vec<Diagnosis> {
-        let mut found = Vec::new();
-        let mut add = |bottleneck, evidence: String| {
-            found.push(Diagnosis {
-                bottleneck,
-                evidence,
-            })
-        };
-        let plan = &best.plan;
-        let fraction = self.roof.fraction(best.ns);
-        let share = format!(
-            "{:.0} ns measured, {:.0}% of the {} roof of {:.0} ns",
-            best.ns,
-            fraction * 100.0,
-            if self.roof.memory_ns >= self.roof.compute_ns {
-                &self.roof.level
-            } else {
-                "arithmetic"
-            },
-            self.roof.ns()
-        );
-        if fraction >= ROOF_REACHED {
-            add(Bottleneck::AtTheRoof, share.clone());
-        }
-        if self
-            .structure
-            .vector
-            .iter()
-            .any(|axis| !plan.vectors.contains_key(&axis.name))
-            && plan.fused.is_empty()
-        {
-            add(
-                Bottleneck::ScalarCode,
-                format!("a loop that may run in vectors is serial; {share}"),
-            );
-        }
-        if let Some(profile) = &best.profile
-            && profile.spills > 0
-            && plan.vectors.values().any(|unroll| *unroll > 1)
-        {
-            add(
-                Bottleneck::Spills,
-                format!(
-                    "{} spill loads and stores in the hot loops (static)",
-                    profile.spills
-                ),
-            );
-        }
-        let fork = self.setting.machine.fork_ns;
-        if plan.parallel.is_empty()
-            && !self.structure.parallel.is_empty()
-            && self.parallel_pays(best.ns)
-        {
-            add(
-                Bottleneck::OneThread,
-                format!(
-                    "{:.0} ns on one thread, sharing out costs {fork:.0} ns (measured)",
-                    best.ns
-                ),
-            );
-        }
-        if !plan.parallel.is_empty() && best.ns < 8.0 * fork {
-            add(
-                Bottleneck::ForkOverhead,
-                format!(
-                    "{:.0} ns on all threads, sharing out costs {fork:.0} ns (measured)",
-                    best.ns
-                ),
-            );
-        }
-        let written = self.traffic.bytes_written;
-        if !self.structure.streams.is_empty()
-            && plan.streamed.is_empty()
-            && self.traffic.bytes() > self.last_cache()
-        {
-            add(
-                Bottleneck::WriteAllocate,
-                format!(
-                    "{:.1} MB written through the caches; {share}",
-                    written / 1e6
-                ),
-            );
-        }
-        if self
-            .structure
-            .fusable
-            .iter()
-            .any(|pair| !plan.fused.contains(pair))
-        {
-            add(
-                Bottleneck::ExtraPasses,
-                format!("neighbouring loops over one range; {share}"),
-            );
-        }
-        let in_cache = self.traffic.bytes() <= self.last_cache();
-        if in_cache && self.structure.vector.iter().any(|axis| axis.reduces) && fraction < 0.7 {
-            add(
-                Bottleneck::DependencyChain,
-                format!("a reduction in {}; {share}", self.roof.level),
-            );
-        }
-        if self.roof.compute_ns > self.roof.memory_ns {
-            add(Bottleneck::Compute, share);
-        } else {
-            add(Bottleneck::Bandwidth, share);
-        }
-        found
-    }
-
-    /// Queues what the rules say about the best version.
-    fn expand(&mut self) {
-        let Some(best) = self.best.clone() else {
-            return;
-        };
-        self.expanded = Some(best.plan.clone());
-        let limit = best.ns / self.roof.ns().max(f64::MIN_POSITIVE);
-        for diagnosis in self.diagnose(&best) {
-            for (plan, change) in self.remedies(&best, diagnosis.bottleneck) {
-                let why = Why {
-                    diagnosis: diagnosis.clone(),
-                    change,
-                    predicted_gain: limit.max(1.0),
-                };
-                self.queue.push_back((plan, why));
-            }
-        }
-    }
-
-    fn remedies(&self, best: &Best, bottleneck: Bottleneck) -> Vec<(Plan, String)> {
-        let plan = &best.plan;
-        let mut remedies = Vec::new();
-        let mut offer = |change: &str, edit: &dyn Fn(&mut Plan)| {
-            let mut next = plan.clone();
-            edit(&mut next);
-            if next != *plan {
-                remedies.push((next, change.to_owned()));
-            }
-        };
-        let scale = |plan: &mut Plan, reduces: bool, factor: &dyn Fn(u32) -> u32| {
-            for axis in &self.structure.vector {
-                if axis.reduces == reduces
-                    && let Some(unroll) = plan.vectors.get_mut(&axis.name)
-                {
-                    *unroll = factor(*unroll).clamp(1, 8);
-                }
-            }
-        };
-        match bottleneck {
-            Bottleneck::AtTheRoof => {}
-            Bottleneck::ScalarCode => offer("run every loop in vectors that may", &|plan| {
-                for axis in &self.structure.vector {
-                    plan.vectors
-                        .entry(axis.name.clone())
-                        .or_insert(if axis.reduces { 4 } else { 1 });
-                }
-            }),
-            Bottleneck::Spills => offer("halve the unrolling", &|plan| {
-                plan.vectors
-                    .values_mut()
-                    .for_each(|unroll| *unroll = (*unroll / 2).max(1));
-            }),
-            Bottleneck::OneThread => {
-                for axis in self.structure.parallel.iter().take(2) {
-                    offer("share the outermost loop out to threads", &|plan| {
-                        plan.parallel.clear();
-                        plan.parallel
-                            .insert(axis.clone(), (self.grain(), self.cut_over()));
-                    });
-                }
-            }
-            Bottleneck::ForkOverhead => {
-                offer("stay on one thread", &|plan| plan.parallel.clear());
-            }
-            Bottleneck::WriteAllocate => {
-                offer("stream the results", &|plan| self.stream_into(plan));
-            }
-            Bottleneck::ExtraPasses => {
-                for (first, second) in &self.structure.fusable {
-                    offer("fuse neighbouring loops", &|plan| {
-                        plan.fused.push((first.clone(), second.clone()));
-                        plan.vectors.remove(second);
-                        // A staged buffer needs its separate passes.
-                        plan.staged.clear();
-                    });
-                }
-            }
-            Bottleneck::DependencyChain => {
-                offer("twice the accumulators", &|plan| {
-                    scale(plan, true, &|u| u * 2)
-                });
-                offer("half the accumulators", &|plan| {
-                    scale(plan, true, &|u| u / 2)
-                });
-            }
-            Bottleneck::Compute => {
-                offer("two vectors per step in plain loops", &|plan| {
-                    scale(plan, false, &|_| 2)
-                });
-                offer("four vectors per step in plain loops", &|plan| {
-                    scale(plan, false, &|_| 4)
-                });
-                offer("twice the accumulators", &|plan| {
-                    scale(plan, true, &|u| u * 2)
-                });
-                offer("half the accumulators", &|plan| {
-                    scale(plan, true, &|u| u / 2)
-                });
-            }
-            Bottleneck::Bandwidth => {
-                offer("a quarter of the grain", &|plan| {
-                    plan.parallel
-                        .values_mut()
-                        .for_each(|(grain, _)| *grain = (*grain / 4).max(1024));
-                });
-                offer("four times the grain", &|plan| {
-                    plan.parallel
-                        .values_mut()
-                        .for_each(|(grain, _)| *grain *= 4);
-                });
-                offer("two vectors per step in plain loops", &|plan| {
-                    scale(plan, false, &|_| 2)
-                });
-                offer("twice the accumulators", &|plan| {
-                    scale(plan, true, &|u| u * 2)
-                });
-                if !plan.streamed.is_empty() {
-                    offer("keep the stores in the caches", &|plan| {
-                        plan.streamed.clear();
-                        plan.staged.clear();
-                    });
-                }
-            }
-        }
-        remedies
     }
 }

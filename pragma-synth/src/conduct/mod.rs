@@ -7,6 +7,7 @@
 
 mod bottleneck;
 mod conductor;
+mod diagnose;
 mod plan;
 mod roof;
 mod structure;

@@ -11,6 +11,7 @@ mod parallel_loop;
 pub mod scalar;
 pub mod signature;
 mod vector;
+mod vector_body;
 mod vector_loop;
 
 use pragma_spec::Target;
