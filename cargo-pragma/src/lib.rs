@@ -1,16 +1,24 @@
 //! Every side effect of Pragma: the `cargo pragma` command and all that it runs.
 //!
 //! A library so that its own tests can reach the parts; not an API for other crates. In processing order: [`cli`]
-//! reads the command line, [`diagnostic`] speaks to the user, [`process`] alone starts processes.
+//! reads the command line, [`command`] has one file per command, [`discover`] finds the kernels of a package,
+//! [`harness`] compiles references and candidates, [`worker`] runs them in processes of their own on [`inputs`] derived
+//! from seeds, [`verify`] judges them, [`history`] keeps what tuning learned, [`vendor`] alone writes into a crate's
+//! `pragma/`, [`report`] and [`diagnostic`] speak to the user, [`machine`] looks at the hardware, [`process`] alone
+//! starts processes.
 #![deny(unsafe_code)]
 
 pub mod cli;
 pub mod command;
 pub mod diagnostic;
 pub mod discover;
+pub mod harness;
 pub mod history;
+pub mod inputs;
 pub mod machine;
 pub mod process;
 pub mod report;
 pub mod tune;
 pub mod vendor;
+pub mod verify;
+pub mod worker;

@@ -17,13 +17,21 @@ use args::{Cli, Command};
 use exit::{CommandResult, ExitCode, Failure};
 use shell::Shell;
 
-use crate::command;
+use crate::{command, harness, worker};
 use crate::diagnostic::Diagnostic;
 
 /// Runs the tool on this process's arguments.
 pub fn main() -> std::process::ExitCode {
     set_panic_hook();
     let args: Vec<OsString> = std::env::args_os().collect();
+    // Two hidden roles, before anything that could print: cargo's rustc wrapper, and a worker of this tool.
+    if harness::wrapper::is_wrapper() {
+        return harness::wrapper::run().into();
+    }
+    if args.get(1).is_some_and(|arg| arg == "__worker") {
+        let args: Vec<String> = args.iter().skip(2).map(|arg| arg.to_string_lossy().into_owned()).collect();
+        return worker::serve(&args).into();
+    }
     // A panic anywhere below has been reported by the hook; what is left is the exit code.
     match std::panic::catch_unwind(|| run(args)) {
         Ok(code) => code.into(),

@@ -1,7 +1,9 @@
 //! The only place that starts processes, so that what they inherit is decided once.
 //!
 //! Owns the environment that children see and how their output is collected. Timeouts, limits and process groups for
-//! untrusted code belong to the worker's launcher.
+//! untrusted code are in [`group`].
+
+pub mod group;
 
 use std::ffi::OsStr;
 use std::io;

@@ -1,0 +1,24 @@
+//! Whether a candidate is the user's function.
+//!
+//! Owns the cases, the judge, the test of the judge itself by mutants, and the verdict. Everything here runs in the
+//! parent: workers only deliver bytes. Timing takes a [`Verified`], which only [`Bench::verify`] can make.
+//!
+//! Checked: values against the f64 oracle (or the attribute's accuracy), every output element written, inputs mapped
+//! read-only, guard pages on both sides, canaries, unaligned buffers, repeated calls and thread counts bit-identical,
+//! new data at old addresses, refusal of shapes that the guard excludes, panics where the reference panics.
+//!
+//! Not checked here yet: static screening of the source, state kept between calls beyond what repetition shows, a
+//! kernel that recognises the harness.
+
+mod bench;
+mod cases;
+mod judge;
+mod mutants;
+mod self_test;
+mod spec;
+
+pub use bench::{Bench, BenchError, Evidence, Level, Limits, Verdict, Verified};
+pub use cases::{Case, Kind};
+pub use judge::{Mismatch, Policy, Tally};
+pub use mutants::{Mutant, SelfTest};
+pub use spec::{KernelSpec, Output};

@@ -1,0 +1,282 @@
+//! The worker's end: reads requests, runs kernels, writes replies.
+//!
+//! Owns the limits that the process puts on itself and the arenas that arguments live in. Judges nothing.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufWriter, Write};
+use std::time::{Duration, Instant};
+
+use super::loader::{Kernel, arguments};
+use super::memory::Region;
+use super::protocol::{Access, ArgSpec, Layout, Poison, Reply, Request};
+use crate::inputs::{Rng, fill};
+
+/// Runs until standard input ends. `args` are what follows `__worker` on the command line: the limit of address space
+/// in bytes and of processor time in seconds.
+///
+/// Returns the exit code of the process.
+pub fn serve(args: &[String]) -> u8 {
+    match try_serve(args) {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("worker: {error}");
+            70
+        }
+    }
+}
+
+fn try_serve(args: &[String]) -> io::Result<()> {
+    limit_self(args)?;
+    // Whatever a kernel prints must not mix with replies: they go to a copy of standard output, and standard output
+    // itself becomes standard error.
+    let replies = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    let mut replies = BufWriter::new(File::from(replies));
+    send(
+        &mut replies,
+        &Reply::Ready {
+            pid: std::process::id(),
+        },
+    )?;
+    let mut session = Session::default();
+    for line in io::stdin().lock().lines() {
+        let reply = match serde_json::from_str(&line?) {
+            Ok(request) => session
+                .answer(request)
+                .unwrap_or_else(|message| Reply::Failed { message }),
+            Err(error) => Reply::Failed {
+                message: error.to_string(),
+            },
+        };
+        send(&mut replies, &reply)?;
+    }
+    Ok(())
+}
+
+fn send(out: &mut impl Write, reply: &Reply) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, reply)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+fn limit_self(args: &[String]) -> io::Result<()> {
+    let number = |i: usize| args.get(i).and_then(|text| text.parse::<u64>().ok());
+    let (Some(memory), Some(seconds)) = (number(0), number(1)) else {
+        return Err(io::Error::other("expected a memory limit and a time limit"));
+    };
+    rlimit::setrlimit(rlimit::Resource::CORE, 0, 0)?;
+    rlimit::setrlimit(rlimit::Resource::AS, memory, memory)?;
+    rlimit::setrlimit(rlimit::Resource::CPU, seconds, seconds)?;
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    Ok(())
+}
+
+/// What a worker keeps between requests.
+#[derive(Default)]
+struct Session {
+    kernels: Vec<Kernel>,
+    /// The regions of the last call, reused by the next one of the same sizes: new data then lies at old addresses.
+    arena: Option<(ArenaKey, Vec<Region>)>,
+}
+
+type ArenaKey = (Layout, Vec<(u64, usize)>);
+
+impl Session {
+    fn answer(&mut self, request: Request) -> Result<Reply, String> {
+        match request {
+            Request::Load { path, symbol } => {
+                self.kernels.push(Kernel::open(&path, &symbol)?);
+                Ok(Reply::Loaded {
+                    library: self.kernels.len() - 1,
+                })
+            }
+            Request::Call {
+                library,
+                args,
+                layout,
+                poison,
+                threads,
+                outputs,
+            } => {
+                let regions = match self.arena.take() {
+                    Some((key, regions)) if key == arena_key(layout, &args) => regions,
+                    _ => map(&args, layout).map_err(|error| error.to_string())?,
+                };
+                let kernel = self.kernels.get(library).ok_or("no such library")?;
+                kernel.set_threads(threads);
+                let (reply, regions) = call(kernel, regions, &args, poison, &outputs)
+                    .map_err(|error| error.to_string())?;
+                self.arena = Some((arena_key(layout, &args), regions));
+                Ok(reply)
+            }
+            Request::Time {
+                libraries,
+                args,
+                threads,
+                budget_ns,
+                max_rounds,
+                seed,
+            } => {
+                self.arena = None;
+                let kernels: Vec<&Kernel> = libraries
+                    .iter()
+                    .map(|&library| self.kernels.get(library).ok_or("no such library"))
+                    .collect::<Result<_, _>>()?;
+                kernels
+                    .iter()
+                    .for_each(|kernel| kernel.set_threads(threads));
+                time(
+                    &kernels,
+                    &args,
+                    Duration::from_nanos(budget_ns),
+                    max_rounds,
+                    seed,
+                )
+            }
+        }
+    }
+}
+
+fn arena_key(layout: Layout, args: &[ArgSpec]) -> ArenaKey {
+    (
+        layout,
+        args.iter()
+            .map(|arg| (arg.bytes(), arg.elem.bytes()))
+            .collect(),
+    )
+}
+
+fn map(args: &[ArgSpec], layout: Layout) -> io::Result<Vec<Region>> {
+    args.iter()
+        .map(|arg| {
+            let bytes = usize::try_from(arg.bytes()).map_err(io::Error::other)?;
+            Region::new(bytes, arg.elem.bytes(), layout, 0)
+        })
+        .collect()
+}
+
+fn lens(args: &[ArgSpec]) -> Vec<usize> {
+    args.iter().map(|arg| arg.len as usize).collect()
+}
+
+fn call(
+    kernel: &Kernel,
+    mut regions: Vec<Region>,
+    args: &[ArgSpec],
+    poison: Poison,
+    outputs: &std::path::Path,
+) -> io::Result<(Reply, Vec<Region>)> {
+    for (region, arg) in regions.iter_mut().zip(args) {
+        region.draw_canaries();
+        match arg.access {
+            Access::Write => poison.fill(region.bytes_mut(), arg.elem),
+            Access::Read | Access::ReadWrite => {
+                fill(region.bytes_mut(), arg.elem, &arg.values, arg.seed)
+            }
+        }
+        if arg.access == Access::Read {
+            region.set_writable(false)?;
+        }
+    }
+    let (status, returned) = kernel.call(&regions, &lens(args));
+    let overrun = regions.iter().position(|region| !region.canaries_intact());
+    for region in &mut regions {
+        region.set_writable(true)?;
+    }
+    let mut pieces = Vec::new();
+    let mut file = File::create(outputs)?;
+    let written = regions
+        .iter()
+        .zip(args)
+        .filter(|(_, arg)| arg.access != Access::Read)
+        .map(|(region, _)| region.bytes());
+    for piece in written.chain(returned.iter().map(Vec::as_slice)) {
+        file.write_all(piece)?;
+        pieces.push(piece.len() as u64);
+    }
+    Ok((
+        Reply::Called {
+            status,
+            pieces,
+            overrun,
+        },
+        regions,
+    ))
+}
+
+/// A sample lasts at least about this long, so that the clock's own cost does not show.
+const SAMPLE_NS: f64 = 30_000.0;
+/// Fewer rounds than this prove nothing; they are run whatever they cost.
+const MIN_ROUNDS: usize = 5;
+
+fn time(
+    kernels: &[&Kernel],
+    args: &[ArgSpec],
+    budget: Duration,
+    max_rounds: usize,
+    seed: u64,
+) -> Result<Reply, String> {
+    let started = Instant::now();
+    let mut regions = Vec::new();
+    for (i, arg) in args.iter().enumerate() {
+        let bytes = usize::try_from(arg.bytes()).map_err(|error| error.to_string())?;
+        // Where allocators put large buffers: 16 bytes into a line. The stagger keeps equal offsets into pages apart.
+        let mut region = Region::new(bytes, arg.elem.bytes(), Layout::Left, 16 + 320 * i)
+            .map_err(|error| error.to_string())?;
+        fill(region.bytes_mut(), arg.elem, &arg.values, arg.seed);
+        regions.push(region);
+    }
+    let pristine: Vec<Option<Vec<u8>>> = regions
+        .iter()
+        .zip(args)
+        .map(|(region, arg)| (arg.access == Access::ReadWrite).then(|| region.bytes().to_vec()))
+        .collect();
+    let list = arguments(&regions, &lens(args));
+    let restore = |regions: &mut Vec<Region>| {
+        for (region, old) in regions.iter_mut().zip(&pristine) {
+            if let Some(old) = old {
+                region.bytes_mut().copy_from_slice(old);
+            }
+        }
+    };
+    let mut batches = Vec::new();
+    for kernel in kernels {
+        restore(&mut regions);
+        // The first call also warms caches, starts threads and touches pages.
+        let status = kernel.call_repeatedly(&list, 1);
+        if status != 0 {
+            return Err(format!("the call to time ended with status {status}"));
+        }
+        let mut batch = 1usize;
+        let once = loop {
+            restore(&mut regions);
+            let elapsed = clock(kernel, &list, batch);
+            if elapsed * batch as f64 >= SAMPLE_NS / 4.0 || batch >= 1 << 20 {
+                break elapsed;
+            }
+            batch *= 4;
+        };
+        batches.push(((SAMPLE_NS / once.max(0.1)).ceil() as usize).clamp(1, 1 << 20));
+    }
+    let mut rng = Rng::new(seed);
+    let mut order: Vec<usize> = (0..kernels.len()).collect();
+    let mut samples = Vec::new();
+    while samples.len() < max_rounds && (samples.len() < MIN_ROUNDS || started.elapsed() < budget) {
+        rng.shuffle(&mut order);
+        let mut round = vec![0.0; kernels.len()];
+        for &i in &order {
+            restore(&mut regions);
+            round[i] = clock(kernels[i], &list, batches[i]);
+        }
+        samples.push(round);
+    }
+    Ok(Reply::Timed { samples })
+}
+
+/// Nanoseconds per call over `batch` calls.
+fn clock(kernel: &Kernel, args: &[super::abi::RawArg], batch: usize) -> f64 {
+    let start = Instant::now();
+    kernel.call_repeatedly(args, batch);
+    start.elapsed().as_nanos() as f64 / batch as f64
+}
