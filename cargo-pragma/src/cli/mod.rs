@@ -17,8 +17,8 @@ use args::{Cli, Command};
 use exit::{CommandResult, ExitCode, Failure};
 use shell::Shell;
 
-use crate::{command, harness, worker};
 use crate::diagnostic::Diagnostic;
+use crate::{command, harness, worker};
 
 /// Runs the tool on this process's arguments.
 pub fn main() -> std::process::ExitCode {
@@ -29,7 +29,11 @@ pub fn main() -> std::process::ExitCode {
         return harness::wrapper::run().into();
     }
     if args.get(1).is_some_and(|arg| arg == "__worker") {
-        let args: Vec<String> = args.iter().skip(2).map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let args: Vec<String> = args
+            .iter()
+            .skip(2)
+            .map(|arg| arg.to_string_lossy().into_owned())
+            .collect();
         return worker::serve(&args).into();
     }
     // A panic anywhere below has been reported by the hook; what is left is the exit code.
