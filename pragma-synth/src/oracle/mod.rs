@@ -83,7 +83,7 @@ pub fn oracle_source(
     let _ = write!(
         out,
         "//! Computes `{}` in `f64`, with the magnitudes of its rounding errors. Generated.\n\
-         #![allow(warnings)]\n\n\
+         #![allow(warnings, unconditional_panic, arithmetic_overflow)]\n\n\
          pub mod dual {{\n{}}}\n\n\
          use dual::Dual;\n\
          use pragma_runtime::harness;\n\n",
@@ -330,3 +330,6 @@ fn write_entry(out: &mut String, program: &Program, signature: &KernelSignature)
     }
     out.push_str("        }\n        harness::STATUS_OK\n    })\n}\n");
 }
+
+#[cfg(test)]
+mod tests;

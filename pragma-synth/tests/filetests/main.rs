@@ -16,6 +16,7 @@
 
 mod case;
 mod compiled;
+mod random;
 
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,7 @@ use pragma_synth::ir::text::parse;
 use pragma_synth::ir::verify::verify;
 use pragma_synth::ir::{Param, Program, Returns};
 use pragma_synth::oracle::dual::Dual;
+use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests")
@@ -183,7 +185,8 @@ fn within(scalar: Scalar, native: f64, dual: Dual, place: &str) {
 
 #[test]
 fn compiled_code_agrees() {
-    let files = files();
+    let mut files = files();
+    files.extend((0..RANDOM_COMPILED).map(random_file));
     let Some(found) = compiled::run(&files) else {
         return;
     };
@@ -224,6 +227,47 @@ fn compiled_code_agrees() {
                     "{place}: {found}, not {wanted}"
                 );
             }
+        }
+    }
+}
+
+/// Random programs that are compiled; more of them run in the interpreter only.
+const RANDOM_COMPILED: u64 = 40;
+
+/// The random program that `seed` stands for, with what the interpreter finds as expectation.
+fn random_file(seed: u64) -> File {
+    let (program, mut case) = random::program(&random::bytes(seed, 1000), true);
+    case.expect = match interpret::<Native>(&program, &case) {
+        Ok(results) => Expect::Gives(Values::of(&program, &results)),
+        Err(trap) => Expect::Traps(trap.to_string()),
+    };
+    File {
+        path: PathBuf::new(),
+        name: format!("random program {seed}"),
+        text: String::new(),
+        program,
+        cases: vec![case],
+        libm: false,
+        f64_differs: true,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn random_programs_round_trip_and_run(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+        let (program, case) = random::program(&bytes, false);
+        prop_assert_eq!(verify(&program), Ok(()));
+        let text = program.to_string();
+        let again = parse(&text);
+        prop_assert!(again.as_ref() == Ok(&program), "{}{:?}", text, again);
+        // Runs give results or a trap, never a panic; the only trap they may find is this one.
+        for trap in [
+            interpret::<Native>(&program, &case).err(),
+            interpret::<Magnitude>(&program, &case).err(),
+        ] {
+            prop_assert!(matches!(trap, None | Some(Trap::DivideOverflow)), "{:?}\n{}", trap, text);
         }
     }
 }
