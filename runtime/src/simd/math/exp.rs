@@ -172,8 +172,8 @@ macro_rules! exponentials {
     };
 }
 
-exponentials!(F32, f32, f32x, single, exp "1", exp_m1 "1.5", tanh "1");
-exponentials!(F64, f64, f64x, double, exp "1", exp_m1 "1.5", tanh "1.5");
+exponentials!(F32, f32, f32x, single, exp "1", exp_m1 "2", tanh "1");
+exponentials!(F64, f64, f64x, double, exp "1", exp_m1 "2", tanh "1.5");
 
 impl F32 {
     fns! {
@@ -222,12 +222,18 @@ impl F64 {
         /// Error below 1 ulp, denormal results included; exact for integers.
         pub fn exp2(self) -> F64 {
             let x = F64::splat(1025.0).pick_lt(F64::splat(-1076.0).pick_gt(self));
-            let n = x.round_ties_even();
+            x.exp2_in_two(F64::zero())
+        }
+
+        /// 2^(x + rest) for a tiny `rest`, x within -1100..=1100.
+        pub(super) fn exp2_in_two(self, rest: F64) -> F64 {
+            let n = self.round_ties_even();
             // (x - n) ln 2 in two parts.
-            let r = x.sub(n);
+            let r = self.sub(n);
             let r1 = r.mul(F64::splat(double::LN_2));
             let lost = r.mul_add(F64::splat(double::LN_2), r1.neg());
             let r2 = r.mul_add(F64::splat(double::LN_2_REST), lost);
+            let r2 = rest.mul_add(F64::splat(double::LN_2), r2);
             F64::exp_m1_reduced(r1, r2).add(F64::splat(1.0)).scale(n)
         }
     }

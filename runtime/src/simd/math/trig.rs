@@ -4,7 +4,7 @@
 //! fused multiplication, the last kept apart from r, so that r is rounded once. Arguments beyond `LIMIT` go to scalar code.
 //! Coefficients as in `exp.rs`.
 
-use super::{F32, F64, Mask, U32, U64, f32x, f64x};
+use super::{F32, F64, LANES, Mask, U32, U64, f32x, f64x};
 
 mod single {
     /// Up to here, n is exact and r accurate.
@@ -68,6 +68,13 @@ struct Reduced<B, T> {
     low: T,
 }
 
+/// Out of line, so that a loop that never gets here keeps its registers.
+#[cold]
+#[inline(never)]
+fn scalar_lanes<E: Copy>(lanes: &[E; LANES], f: fn(E) -> E) -> [E; LANES] {
+    lanes.map(f)
+}
+
 /// What both widths compute in the same way. `$B` and `$u` are the bits of `$T` and `$e`, `$c` has the constants.
 macro_rules! circular {
     ($T:ident, $e:ident, $n:ident, $B:ident, $u:ident, $c:ident) => {
@@ -109,7 +116,7 @@ macro_rules! circular {
                 /// Where `mask` is true, `f` of each lane of `x`; elsewhere `self`. For rare arguments: a lane's result
                 /// never depends on its neighbours.
                 fn patch(self, mask: Mask, x: $T, f: fn($e) -> $e) -> $T {
-                    let scalar = $T::from_array(x.to_array().map(f));
+                    let scalar = $T::from_array(scalar_lanes(&x.to_array(), f));
                     $T($n::select(mask.0, scalar.0, self.0))
                 }
 
