@@ -6,7 +6,6 @@ use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::spanned::Spanned;
 use syn::{Token, parenthesized};
 
 use crate::signature::name_of;
@@ -203,8 +202,8 @@ fn tune(input: ParseStream<'_>, out: &mut KernelAttribute) -> Result<(), SpecErr
     pairs(&inner, |name, span, input| {
         let expr: syn::Expr = input.parse()?;
         let Some(value) = number(&expr) else {
-            return Err(SpecError::new(
-                expr.span(),
+            return Err(SpecError::spanned(
+                &expr,
                 format!("the size `{name}` must be a number"),
             ));
         };
@@ -241,15 +240,12 @@ fn input_spec(expr: &syn::Expr) -> Result<InputSpec, SpecError> {
     match expr {
         syn::Expr::Range(range) => {
             let (Some(lo), Some(hi)) = (&range.start, &range.end) else {
-                return Err(SpecError::new(
-                    expr.span(),
-                    "an input range needs both ends",
-                ));
+                return Err(SpecError::spanned(&expr, "an input range needs both ends"));
             };
             let inclusive = matches!(range.limits, syn::RangeLimits::Closed(_));
             if let (Some(lo), Some(hi)) = (number(lo), number(hi)) {
                 if lo > hi || (lo == hi && !inclusive) {
-                    return Err(SpecError::new(expr.span(), "this range is empty"));
+                    return Err(SpecError::spanned(&expr, "this range is empty"));
                 }
                 return Ok(InputSpec::Range { lo, hi, inclusive });
             }
@@ -264,8 +260,8 @@ fn input_spec(expr: &syn::Expr) -> Result<InputSpec, SpecError> {
         }
         syn::Expr::Array(array) => {
             match array.elems.iter().map(number).collect::<Option<Vec<_>>>() {
-                Some(values) if values.is_empty() => Err(SpecError::new(
-                    expr.span(),
+                Some(values) if values.is_empty() => Err(SpecError::spanned(
+                    &expr,
                     "a set of inputs needs at least one value",
                 )),
                 Some(values) => Ok(InputSpec::Set(values)),
@@ -293,8 +289,8 @@ fn tolerance(input: ParseStream<'_>, key: Span) -> Result<Accuracy, SpecError> {
                 }
                 Ok(())
             }
-            _ => Err(SpecError::new(
-                expr.span(),
+            _ => Err(SpecError::spanned(
+                &expr,
                 format!("`{name}` must be a number that is not negative"),
             )),
         }
@@ -383,14 +379,11 @@ fn number(expr: &syn::Expr) -> Option<f64> {
 pub(crate) fn parse_shape(input: ParseStream<'_>) -> Result<Shape, SpecError> {
     let expr: syn::Expr = input.parse()?;
     let syn::Expr::Array(array) = &expr else {
-        return Err(SpecError::new(expr.span(), "a shape is a list of sizes")
+        return Err(SpecError::spanned(&expr, "a shape is a list of sizes")
             .help("write `[rows, d]`, or `[n]` for a single size"));
     };
     if array.elems.is_empty() {
-        return Err(SpecError::new(
-            expr.span(),
-            "a shape needs at least one size",
-        ));
+        return Err(SpecError::spanned(&expr, "a shape needs at least one size"));
     }
     let extents = array.elems.iter().map(dim_expr).collect::<Result<_, _>>()?;
     Ok(Shape(extents))
@@ -425,7 +418,7 @@ pub(crate) fn dim_expr(expr: &syn::Expr) -> Result<DimExpr, SpecError> {
 }
 
 fn not_a_size(expr: &syn::Expr) -> SpecError {
-    SpecError::new(expr.span(), "this is not a size")
+    SpecError::spanned(expr, "this is not a size")
         .help("a size is a name, a number, or `+ - * /` of those")
 }
 

@@ -1,6 +1,8 @@
 //! The error of everything that reads a user's source tokens.
 
-use proc_macro2::Span;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::ToTokens;
+use syn::spanned::Spanned;
 
 /// Something in an attribute or a signature that Pragma cannot use.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -8,8 +10,10 @@ use proc_macro2::Span;
 pub struct SpecError {
     /// What is wrong, as a lower-case fragment.
     pub message: String,
-    /// The tokens it is about.
+    /// The tokens it is about; inside the compiler, which joins no spans on stable Rust, only the first of them.
     pub span: Span,
+    /// The last of those tokens.
+    pub end: Span,
     /// What to write instead, if there is one good answer.
     pub help: Option<String>,
 }
@@ -20,7 +24,18 @@ impl SpecError {
         SpecError {
             message: message.into(),
             span,
+            end: span,
             help: None,
+        }
+    }
+
+    /// An error about all of `tokens`, without a suggestion.
+    pub fn spanned(tokens: &impl ToTokens, message: impl Into<String>) -> Self {
+        let span = tokens.span();
+        let last = tokens.to_token_stream().into_iter().last();
+        SpecError {
+            end: last.map_or(span, |token| token.span()),
+            ..SpecError::new(span, message)
         }
     }
 
@@ -38,7 +53,11 @@ impl From<SpecError> for syn::Error {
             Some(help) => format!("{}\n  = help: {help}", error.message),
             None => error.message.clone(),
         };
-        syn::Error::new(error.span, text)
+        // Any two tokens do: `syn` takes their spans.
+        let ends = [error.span, error.end].map(|span| Ident::new("tokens", span));
+        let mut tokens = TokenStream::new();
+        tokens.extend(ends.map(|ident| ident.to_token_stream()));
+        syn::Error::new_spanned(tokens, text)
     }
 }
 

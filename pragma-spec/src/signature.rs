@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use proc_macro2::Span;
-use syn::spanned::Spanned;
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::ToTokens;
 
 use crate::{Scalar, SpecError};
 
@@ -82,8 +82,8 @@ impl KernelSignature {
         }
         for (i, a) in params.iter().enumerate() {
             if params[..i].iter().any(|b| b.name == a.name) {
-                return Err(SpecError::new(
-                    sig.inputs[i].span(),
+                return Err(SpecError::spanned(
+                    &sig.inputs[i],
                     format!("two parameters are called `{}`", a.name),
                 ));
             }
@@ -175,46 +175,47 @@ pub(crate) fn name_of(ident: &syn::Ident) -> String {
 }
 
 fn check_qualifiers(sig: &syn::Signature) -> Result<(), SpecError> {
-    let refuse = |span: Span, what: &str, help: &str| {
-        Err(SpecError::new(span, format!("`#[pragma_kernel]` cannot be used on {what}")).help(help))
+    let refuse = |tokens: &dyn ToTokens, what: &str, help: &str| {
+        let text = format!("`#[pragma_kernel]` cannot be used on {what}");
+        Err(SpecError::spanned(&tokens, text).help(help))
     };
     if let Some(receiver) = sig.receiver() {
         return refuse(
-            receiver.span(),
+            receiver,
             "methods yet",
             "move the loop into a free function that takes slices and call it from the method",
         );
     }
     if let Some(token) = &sig.constness {
         return refuse(
-            token.span(),
+            token,
             "a `const fn`",
             "kernels are chosen at run time: remove `const`",
         );
     }
     if let Some(token) = &sig.asyncness {
         return refuse(
-            token.span(),
+            token,
             "an `async fn`",
             "annotate the function that computes, and call it from the async one",
         );
     }
     if let syn::Safety::Unsafe(token) = &sig.safety {
         return refuse(
-            token.span(),
+            token,
             "an `unsafe fn`",
             "take slices instead of raw pointers, so that the function can be safe",
         );
     }
     if let Some(abi) = &sig.abi {
         return refuse(
-            abi.span(),
+            abi,
             "an `extern` function",
             "annotate a plain Rust function and call it from this one",
         );
     }
     if let Some(variadic) = &sig.variadic {
-        return refuse(variadic.span(), "a variadic function", "take a slice");
+        return refuse(variadic, "a variadic function", "take a slice");
     }
     if let Some(param) = sig
         .generics
@@ -223,7 +224,7 @@ fn check_qualifiers(sig: &syn::Signature) -> Result<(), SpecError> {
         .find(|param| !matches!(param, syn::GenericParam::Lifetime(_)))
     {
         return refuse(
-            param.span(),
+            param,
             "type or const parameters without an instantiation",
             "say which: `instantiate(T = f32)`",
         );
@@ -235,17 +236,14 @@ fn param(input: &syn::FnArg) -> Result<ParamSig, SpecError> {
     let typed = match input {
         syn::FnArg::Typed(typed) => typed,
         other => {
-            return Err(SpecError::new(
-                other.span(),
-                "methods are not supported yet",
-            ));
+            return Err(SpecError::spanned(other, "methods are not supported yet"));
         }
     };
     let name = match &*typed.pat {
         syn::Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => name_of(&pat.ident),
         other => {
             return Err(
-                SpecError::new(other.span(), "a kernel parameter must be a plain name")
+                SpecError::spanned(other, "a kernel parameter must be a plain name")
                     .help("name the parameter and take it apart in the body"),
             );
         }
@@ -292,19 +290,16 @@ fn unknown_reference(reference: &syn::TypeReference, inner: &syn::Type) -> SpecE
     };
     if let Some(elem) = vec_elem(inner) {
         let elem = scalar(elem).map_or("T", Scalar::name);
-        return SpecError::new(reference.span(), "a kernel takes slices, not vectors")
+        return SpecError::spanned(reference, "a kernel takes slices, not vectors")
             .help(format!("write `&{mutability}[{elem}]`"));
     }
     match scalar(inner) {
         Ok(elem) if mutability.is_empty() => {
-            SpecError::new(reference.span(), "a kernel takes scalars by value")
+            SpecError::spanned(reference, "a kernel takes scalars by value")
                 .help(format!("write `{elem}`"))
         }
-        Ok(elem) => SpecError::new(
-            reference.span(),
-            "a kernel cannot write to a single scalar yet",
-        )
-        .help(format!("return it, or write `&mut [{elem}; 1]`")),
+        Ok(elem) => SpecError::spanned(reference, "a kernel cannot write to a single scalar yet")
+            .help(format!("return it, or write `&mut [{elem}; 1]`")),
         Err(error) => error,
     }
 }
@@ -367,12 +362,48 @@ fn scalar(ty: &syn::Type) -> Result<Scalar, SpecError> {
     {
         return Ok(scalar);
     }
-    let text = quote::ToTokens::to_token_stream(ty).to_string();
-    Err(SpecError::new(
-        ty.span(),
-        format!("no kernel takes a `{}` yet", text.replace(' ', "")),
+    Err(
+        SpecError::spanned(ty, format!("no kernel takes a `{}` yet", type_text(ty)))
+            .help("a kernel takes scalars (`f32`, `usize`, ..), slices of them and arrays of them"),
     )
-    .help("a kernel takes scalars (`f32`, `usize`, ..), slices of them and arrays of them"))
+}
+
+/// A type as people write it, unlike `to_string`, which puts spaces everywhere.
+fn type_text(ty: &syn::Type) -> String {
+    fn write(tokens: TokenStream, out: &mut String) {
+        for token in tokens {
+            let word = matches!(token, TokenTree::Ident(_) | TokenTree::Literal(_));
+            let last = out.chars().last();
+            let after_word = last.is_some_and(|c| c.is_alphanumeric() || c == '_');
+            if matches!(last, Some(',' | ';' | '=' | '+')) || (word && after_word) {
+                out.push(' ');
+            }
+            match token {
+                TokenTree::Group(group) => {
+                    let (open, close) = match group.delimiter() {
+                        Delimiter::Parenthesis => ("(", ")"),
+                        Delimiter::Brace => ("{", "}"),
+                        Delimiter::Bracket => ("[", "]"),
+                        Delimiter::None => ("", ""),
+                    };
+                    out.push_str(open);
+                    write(group.stream(), out);
+                    out.push_str(close);
+                }
+                TokenTree::Punct(punct) if matches!(punct.as_char(), '=' | '+' | '-') => {
+                    out.push(' ');
+                    out.push(punct.as_char());
+                }
+                TokenTree::Punct(punct) if punct.as_char() == '>' && out.ends_with('-') => {
+                    out.push_str("> ");
+                }
+                other => out.push_str(&other.to_string()),
+            }
+        }
+    }
+    let mut out = String::new();
+    write(ty.to_token_stream(), &mut out);
+    out
 }
 
 fn array_len(len: &syn::Expr) -> Result<u64, SpecError> {
@@ -382,10 +413,9 @@ fn array_len(len: &syn::Expr) -> Result<u64, SpecError> {
             ..
         }) => Ok(int.base10_parse()?),
         syn::Expr::Group(group) => array_len(&group.expr),
-        other => Err(SpecError::new(
-            other.span(),
-            "the length of a kernel's array must be a number",
-        )
-        .help("write the number, or take a slice")),
+        other => Err(
+            SpecError::spanned(other, "the length of a kernel's array must be a number")
+                .help("write the number, or take a slice"),
+        ),
     }
 }

@@ -104,15 +104,18 @@ fn what_no_kernel_takes_is_refused() {
         ("fn f(x: &str)", no_kernel("str")),
         ("fn f(x: &[&[f32]])", no_kernel("&[f32]")),
         ("fn f(x: Option<&[f32]>)", no_kernel("Option<&[f32]>")),
-        ("fn f(x: impl Fn(f32) -> f32)", no_kernel("implFn(f32)->f32")),
+        ("fn f(x: impl Fn(f32) -> f32)", no_kernel("impl Fn(f32) -> f32")),
     ] {
         assert_eq!(read(text), Err(expected), "{text}");
     }
     let returns = "a kernel returns nothing, a scalar, a tuple of scalars or a `Vec` of scalars";
     for (text, ty) in [
         ("fn f() -> Option<f32>", "Option<f32>"),
-        ("fn f() -> [f32; 2]", "[f32;2]"),
-        ("fn f() -> impl Iterator", "implIterator"),
+        ("fn f() -> [f32; 2]", "[f32; 2]"),
+        (
+            "fn f() -> impl Iterator<Item = f32> + 'static",
+            "impl Iterator<Item = f32> + 'static",
+        ),
     ] {
         assert_eq!(
             read(text),

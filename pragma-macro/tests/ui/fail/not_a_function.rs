@@ -1,0 +1,8 @@
+use pragma_runtime::pragma_kernel;
+
+#[pragma_kernel]
+struct S;
+
+fn main() {
+    let _ = S;
+}

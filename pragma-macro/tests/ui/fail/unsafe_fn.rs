@@ -1,0 +1,9 @@
+use pragma_runtime::pragma_kernel;
+
+#[pragma_kernel]
+unsafe fn f(x: f32) -> f32 { x }
+
+fn main() {
+    // One mistake makes one message: the function is still there.
+    let _ = (f, f::reference);
+}
