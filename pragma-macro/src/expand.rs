@@ -210,6 +210,9 @@ fn dispatched(
     original.sig.ident = reference.clone();
 
     let mut shim = function.clone();
+    // Inner attributes stand in the body, which is the reference's.
+    shim.attrs
+        .retain(|attr| matches!(attr.style, syn::AttrStyle::Outer));
     shim.attrs.iter_mut().for_each(relax_expect);
     shim.sig.inputs.iter_mut().for_each(|input| {
         if let syn::FnArg::Typed(typed) = input

@@ -14,6 +14,11 @@ use pragma_spec::{
     TargetOutcome, Variant, VerificationRecord, dependency_hash, dims_of, fingerprint, text_sha256,
 };
 
+/// Where all throwaway crates are built.
+pub fn target_dir() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared-target")
+}
+
 /// A package of its own.
 pub struct Crate {
     /// The directory of its `Cargo.toml`.
@@ -73,13 +78,12 @@ impl Crate {
 
     /// Runs cargo in the package with more environment.
     pub fn cargo_with(&self, args: &[&str], env: &[(&str, &str)]) -> Outcome {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared-target");
         let mut command = Command::new(env!("CARGO"));
         command
             .args(args)
-            .arg("--offline")
+            .env("CARGO_NET_OFFLINE", "true")
             .current_dir(&self.dir)
-            .env("CARGO_TARGET_DIR", target)
+            .env("CARGO_TARGET_DIR", target_dir())
             .env("CARGO_TERM_COLOR", "never")
             .env_remove("RUSTFLAGS")
             .env_remove("PRAGMA_HARNESS")
