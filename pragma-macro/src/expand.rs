@@ -4,7 +4,7 @@
 //! emitted, so that one mistake makes one message.
 
 use pragma_spec::{Fingerprint, KernelAttribute, KernelSignature, SpecError, fingerprint};
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 
@@ -223,11 +223,17 @@ fn dispatched(
         }
     });
     let (attrs, vis, sig) = (&shim.attrs, &shim.vis, &shim.sig);
-    quote! {
-        #(#attrs)* #vis #sig {
+    // To lints and debuggers the function is where the user wrote it, to its last brace.
+    let mut body = Group::new(
+        Delimiter::Brace,
+        quote! {
             #dispatch
             #reference(#(#args),*)
-        }
+        },
+    );
+    body.set_span(function.block.brace_token.span.join());
+    quote! {
+        #(#attrs)* #vis #sig #body
         #[doc(hidden)]
         #[allow(dead_code, clippy::must_use_candidate, clippy::too_many_arguments)]
         #original
