@@ -98,10 +98,15 @@ impl<'a> Unit<'a> {
             }
             Stmt::Alloc { buf, len, fill } => {
                 let name = &self.program.buf(*buf).name;
-                let fill = native.text(fill);
+                let fill = native.print_typed(fill).text;
                 if self.program.buf(*buf).role == BufRole::Return {
-                    out.open(format!("for i in 0..{} {{", native.text(len)));
-                    out.line(format!("*{name}.add(i) = {fill};"));
+                    // Both are evaluated out of reach of the names used here.
+                    out.open("{");
+                    let len = native.text(len);
+                    out.line(format!("let (fill, len): (_, usize) = ({fill}, {len});"));
+                    out.open("for i in 0..len {");
+                    out.line(format!("*{name}.add(i) = fill;"));
+                    out.close("}");
                     out.close("}");
                     return Ok(());
                 }
@@ -183,7 +188,9 @@ impl<'a> Unit<'a> {
     pub fn serial(&mut self, out: &mut Lines, inner: &Loop, scope: &Scope) -> Outcome {
         let native = self.native(scope);
         let name = &self.program.var(inner.var).name;
-        let (lo, hi) = (native.text(&inner.lo), native.text(&inner.hi));
+        // Between two bare literals the counter would have no type.
+        let lo = native.print_beside(&inner.lo, &inner.hi).text;
+        let hi = native.text(&inner.hi);
         let within = scope.enter(self.program, inner);
         let hoisted = self.hoist_allocs(out, inner, scope)?;
         let range = match inner.step {

@@ -14,6 +14,8 @@ use crate::ir::{BinaryOp, BufId, CompareOp, Const, Expr, Func, Program, VarId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Tightness {
     Lowest,
+    OrElse,
+    AndThen,
     Compare,
     BitOr,
     BitXor,
@@ -108,7 +110,7 @@ impl Native<'_> {
                     CompareOp::Ne => "!=",
                 };
                 // A cast directly in front of `<` would read as the start of generics.
-                let mut left = self.print(a).at_least(Tightness::BitOr);
+                let mut left = self.print_beside(a, b).at_least(Tightness::BitOr);
                 if left.contains(" as ") && !left.starts_with('(') {
                     left = format!("({left})");
                 }
@@ -123,7 +125,7 @@ impl Native<'_> {
                 format!(
                     "if {} {{ {} }} else {{ {} }}",
                     self.text(cond),
-                    self.text(then),
+                    self.print_beside(then, otherwise).text,
                     self.text(otherwise)
                 ),
                 Tightness::Lowest,
@@ -131,12 +133,30 @@ impl Native<'_> {
             Expr::Cast(scalar, value) => {
                 let from = value.scalar(self.program);
                 if from == *scalar {
-                    return self.print(value);
+                    return self.print_typed(value);
                 }
-                let value = self.print(value).at_least(Tightness::Cast);
+                let value = self.print_typed(value).at_least(Tightness::Cast);
                 Printed::new(format!("{value} as {scalar}"), Tightness::Cast)
             }
             Expr::Call(func, args) => self.call(*func, args),
+        }
+    }
+
+    /// The expression where nothing else gives a bare literal its type: it gets a suffix.
+    pub fn print_typed(&self, expr: &Expr) -> Printed {
+        match expr {
+            Expr::Const(Const::Int(Scalar::Usize, value)) => {
+                Printed::new(format!("{value}_usize"), Tightness::Postfix)
+            }
+            _ => self.print(expr),
+        }
+    }
+
+    /// The expression beside another one, which gives it its type unless that is a literal too.
+    pub fn print_beside(&self, expr: &Expr, other: &Expr) -> Printed {
+        match other {
+            Expr::Const(_) => self.print_typed(expr),
+            _ => self.print(expr),
         }
     }
 
@@ -148,6 +168,9 @@ impl Native<'_> {
             BinaryOp::Mul => ("*", Tightness::Product),
             BinaryOp::Div => ("/", Tightness::Product),
             BinaryOp::Rem => ("%", Tightness::Product),
+            // The left side may guard a load on the right.
+            BinaryOp::And if scalar == Scalar::Bool => ("&&", Tightness::AndThen),
+            BinaryOp::Or if scalar == Scalar::Bool => ("||", Tightness::OrElse),
             BinaryOp::And => ("&", Tightness::BitAnd),
             BinaryOp::Or => ("|", Tightness::BitOr),
             BinaryOp::Xor => ("^", Tightness::BitXor),
@@ -170,13 +193,13 @@ impl Native<'_> {
             let shift = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
             let arg = match (shift, b.scalar(self.program)) {
                 (true, from) if from != Scalar::U32 => {
-                    format!("{} as u32", self.print(b).at_least(Tightness::Cast))
+                    format!("{} as u32", self.print_typed(b).at_least(Tightness::Cast))
                 }
                 _ => self.text(b),
             };
             return Printed::new(format!("{receiver}.{method}({arg})"), Tightness::Postfix);
         }
-        let mut left = self.print(a).at_least(level);
+        let mut left = self.print_beside(a, b).at_least(level);
         if symbol == "<<" && left.contains(" as ") && !left.starts_with('(') {
             left = format!("({left})");
         }
@@ -212,7 +235,7 @@ impl Native<'_> {
 
     /// An expression that a method can be called on.
     fn receiver(&self, expr: &Expr) -> String {
-        let printed = self.print(expr);
+        let printed = self.print_typed(expr);
         // A negative literal would be negated after the call.
         if printed.text.starts_with('-') {
             return format!("({})", printed.text);
@@ -238,7 +261,7 @@ impl Native<'_> {
                 return Printed::new(format!("-{value}"), Tightness::Unary);
             }
             Func::Not => {
-                let value = self.print(first).at_least(Tightness::Unary);
+                let value = self.print_typed(first).at_least(Tightness::Unary);
                 return Printed::new(format!("!{value}"), Tightness::Unary);
             }
             Func::FromBits => {

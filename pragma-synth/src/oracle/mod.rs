@@ -3,7 +3,8 @@
 //! Owns [`oracle_source`], which turns a program into the Rust source of a library, and the
 //! numbers it computes with, [`dual`]. Compiling, loading and judging are the tool's.
 //!
-//! The library exports `pragma_oracle` with the harness ABI and the arguments of the kernel, which
+//! The library exports, beside what every library for the worker does (`pragma_set_threads`,
+//! `pragma_abi_version`), `pragma_oracle` with the harness ABI and the arguments of the kernel, which
 //! it only reads. Each result goes to the return sink under its own index: the `&mut` parameters
 //! in order, then what the function returns. A result of a float type is a sequence of pairs
 //! `(value, magnitude)` of `f64`; one of an integer type or `bool` a sequence of `i64` (a `u64`
@@ -93,6 +94,16 @@ pub fn oracle_source(
     write_dims(&mut out, program, signature, &guard);
     write_run(&mut out, program);
     write_entry(&mut out, program, signature);
+    out.push_str(
+        "\n#[unsafe(no_mangle)]\n\
+         pub extern \"C\" fn pragma_set_threads(threads: usize) {\n    \
+             harness::set_thread_limit(threads)\n\
+         }\n\n\
+         #[unsafe(no_mangle)]\n\
+         pub extern \"C\" fn pragma_abi_version() -> u32 {\n    \
+             harness::ABI_VERSION\n\
+         }\n",
+    );
     Ok(out)
 }
 

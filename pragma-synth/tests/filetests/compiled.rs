@@ -1,17 +1,18 @@
 //! Compiles what the emitters wrote for every file and runs it on every case.
 //!
 //! One crate holds all of it: `main.rs` with a call per case, a module per file and emitter. It
-//! links the runtime's harness, the real file, under the name `pragma_runtime`.
+//! links the runtime's own modules, compiled without its dependencies.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use pragma_spec::{KernelSignature, ParamKind, ParamSig, ReturnSig, Scalar};
+use pragma_spec::{KernelSignature, ParamKind, ParamSig, ReturnSig, Scalar, Target};
 use pragma_synth::emit::scalar::{NativeStyle, emit_scalar};
 use pragma_synth::emit::signature::signature;
+use pragma_synth::emit::{EmitOptions, emit};
 use pragma_synth::ir::interp::{Argument, Native, Value};
-use pragma_synth::ir::{BufRole, Param, Program, Returns, Stmt};
+use pragma_synth::ir::{BufRole, Mark, Param, Program, Returns, Stmt};
 use pragma_synth::oracle::{ORACLE_SYMBOL, oracle_source};
 
 use super::case::{Case, Expect, File};
@@ -28,16 +29,55 @@ pub struct Run {
 /// An emitter under test.
 struct Emitter {
     name: &'static str,
-    /// A module with `pub fn kernel`, called like a vendored kernel, or `None` if this emitter
-    /// does not do this program.
+    /// CPU features that its code needs, as `is_x86_feature_detected!` calls them.
+    features: &'static [&'static str],
+    /// A module with `pub unsafe fn kernel` or `pub fn kernel`, called like a vendored kernel, or
+    /// `None` if this emitter does not do this program.
     source: fn(&Program) -> Option<String>,
 }
 
 /// Every emitter whose results must be those of the interpreter.
-const EMITTERS: [Emitter; 1] = [Emitter {
-    name: "scalar",
-    source: scalar,
-}];
+const EMITTERS: [Emitter; 3] = [
+    Emitter {
+        name: "scalar",
+        features: &[],
+        source: scalar,
+    },
+    Emitter {
+        name: "v3",
+        features: &[
+            "avx2", "fma", "bmi1", "bmi2", "f16c", "lzcnt", "movbe", "popcnt",
+        ],
+        source: |program| simd(program, Target::X86_64V3),
+    },
+    Emitter {
+        name: "v4",
+        features: &[
+            "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx2", "fma",
+        ],
+        source: |program| simd(program, Target::X86_64V4),
+    },
+];
+
+/// The program as it is marked, or without marks where its marks ask for what is not legal.
+fn simd(program: &Program, target: Target) -> Option<String> {
+    let options = EmitOptions { contract: false };
+    let marked = emit(program, target, "kernel", options);
+    marked.ok().or_else(|| {
+        let mut plain = program.clone();
+        plain.body.iter_mut().for_each(unmark);
+        emit(&plain, target, "kernel", options).ok()
+    })
+}
+
+fn unmark(stmt: &mut Stmt) {
+    if let Stmt::For(inner) = stmt {
+        inner.mark = Mark::Serial;
+    }
+    for block in stmt.blocks_mut() {
+        block.iter_mut().for_each(unmark);
+    }
+}
 
 fn scalar(program: &Program) -> Option<String> {
     let mut text = signature(program, "kernel");
@@ -80,7 +120,7 @@ pub fn run(files: &[File]) -> Option<Vec<Run>> {
         let sig = kernel_signature(&file.program);
         let oracle = oracle_source(&file.program, &sig)
             .unwrap_or_else(|error| panic!("{}: {error}", file.name));
-        let oracle = oracle.replace(ORACLE_SYMBOL, &format!("{ORACLE_SYMBOL}_{i}"));
+        let oracle = own_symbols(&oracle, i);
         modules += &add(&format!("o{i}"), &share_prelude(&oracle, i));
         let kernels = EMITTERS.iter().filter_map(|emitter| {
             let text = (emitter.source)(&file.program)?;
@@ -104,30 +144,60 @@ pub fn run(files: &[File]) -> Option<Vec<Run>> {
             }
         }
     }
+    std::fs::write(dir.join("lib.rs"), runtime_source()).unwrap();
     std::fs::write(dir.join("main.rs"), main_source(&modules, &calls)).unwrap();
-    let output = Command::new(&rustc)
-        .current_dir(&dir)
+    let compile = |args: &[&str]| {
+        let mut command = Command::new(&rustc);
+        command.current_dir(&dir).args(["--edition", "2024"]);
         // Wrapping that was written as a plain operator panics.
-        .args(["--edition", "2024", "-Copt-level=1", "-Coverflow-checks=on"])
-        .args(["-o", "filetests_compiled", "main.rs"])
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "emitted code does not compile:\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+        command.args(["-Copt-level=1", "-Coverflow-checks=on"]);
+        let output = command.args(args).output().unwrap();
+        assert!(
+            output.status.success(),
+            "emitted code does not compile:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    };
+    compile(&["--crate-type=rlib", "--crate-name=pragma_runtime", "lib.rs"]);
+    compile(&[
+        "-L.",
+        "--extern=pragma_runtime",
+        "-ofiletests_compiled",
+        "main.rs",
+    ]);
     let output = Command::new(dir.join("filetests_compiled"))
         .output()
         .unwrap();
     assert!(
         output.status.success(),
-        "emitted code fails after:\n{}\n{}",
-        String::from_utf8_lossy(&output.stdout),
+        "emitted code fails in the last of these:\n{}\n{}",
+        last_lines(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
     let text = String::from_utf8(output.stdout).unwrap();
-    Some(text.lines().map(read_run).collect())
+    let mut runs = Vec::new();
+    for line in text.lines() {
+        match line.strip_prefix("skip ") {
+            Some(name) => eprintln!("skipped: this CPU cannot run {name}"),
+            None => runs.push(read_run(line)),
+        }
+    }
+    Some(runs)
+}
+
+fn last_lines(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(3)..].join("\n")
+}
+
+/// The oracle with exports that no other one has.
+fn own_symbols(oracle: &str, i: usize) -> String {
+    [ORACLE_SYMBOL, "pragma_set_threads", "pragma_abi_version"]
+        .iter()
+        .fold(oracle.to_owned(), |text, symbol| {
+            text.replace(symbol, &format!("{symbol}_{i}"))
+        })
 }
 
 /// The oracle with the prelude of the first one, for a quicker build.
@@ -165,15 +235,38 @@ fn read_run(line: &str) -> Run {
     }
 }
 
+/// The runtime without what needs other crates.
+fn runtime_source() -> String {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src");
+    let mut text = "#![allow(warnings)]\npub use tier::{Tier, tier};\n".to_owned();
+    for (name, path) in [
+        ("dispatch", "dispatch.rs"),
+        ("harness", "harness.rs"),
+        ("parallel", "parallel.rs"),
+        ("simd", "simd/mod.rs"),
+        ("tier", "tier.rs"),
+    ] {
+        let _ = writeln!(text, "#[path = {:?}]\npub mod {name};", src.join(path));
+    }
+    text
+}
+
 fn main_source(modules: &str, calls: &str) -> String {
-    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src");
-    let harness = runtime.join("harness.rs");
+    let mut tiers = String::new();
+    for emitter in &EMITTERS {
+        let features = emitter.features.iter();
+        let test: String = features
+            .map(|feature| format!(" && std::arch::is_x86_feature_detected!({feature:?})"))
+            .collect();
+        let name = emitter.name;
+        let _ = writeln!(
+            tiers,
+            "    let has_{name} = true{test};\n    if !has_{name} {{ println!(\"skip {name}\"); }}"
+        );
+    }
     format!(
-        "#![allow(warnings)]
-extern crate self as pragma_runtime;
-#[path = {harness:?}]
-pub mod harness;
-mod parallel {{ pub fn set_limit(_: usize) {{}} }}
+        "#![allow(warnings, unconditional_panic, arithmetic_overflow)]
+use pragma_runtime::harness;
 {modules}
 trait Word {{ fn word(self) -> u64; }}
 macro_rules! words {{ ($($t:ty)*) => {{ $(impl Word for $t {{ fn word(self) -> u64 {{ self as u64 }} }})* }} }}
@@ -187,7 +280,6 @@ fn print<T: Word + Copy>(values: &[T]) {{
 fn arg<T>(values: &[T]) -> harness::RawArg {{
     harness::RawArg {{ ptr: values.as_ptr() as *mut u8, len: values.len() }}
 }}
-/// Prints words; a NaN, which only the first of a pair can be, in one pattern.
 unsafe extern \"C\" fn sink(_: *mut u8, _: usize, data: *const u8, bytes: usize) {{
     let words = unsafe {{ std::slice::from_raw_parts(data.cast::<u64>(), bytes / 8) }};
     print!(\" :\");
@@ -199,7 +291,7 @@ fn call(entry: harness::Entry, args: &[harness::RawArg]) {{
     assert_eq!(status, harness::STATUS_OK);
 }}
 fn main() {{
-{calls}}}
+{tiers}{calls}}}
 "
     )
 }
@@ -294,7 +386,10 @@ fn call_kernel(
     case: &Case,
     (i, j, name): (usize, usize, &str),
 ) {
-    let _ = writeln!(calls, "    {{\n    print!(\"{i} {j} {name}\");");
+    let _ = writeln!(
+        calls,
+        "    if has_{name} {{\n    print!(\"{i} {j} {name}\");"
+    );
     bind(calls, program, case);
     let dims = case.dims(program);
     let mut args: Vec<String> = dims.iter().map(u64::to_string).collect();
@@ -337,7 +432,7 @@ fn call_kernel(
     }
     let _ = writeln!(
         calls,
-        "    let r = k{i}_{name}::kernel({});\n{print}{after}    println!();\n    }}",
+        "    let r = unsafe {{ k{i}_{name}::kernel({}) }};\n{print}{after}    println!();\n    }}",
         args.join(", ")
     );
 }

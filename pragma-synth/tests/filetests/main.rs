@@ -219,13 +219,37 @@ fn compiled_code_agrees() {
                 }
             }
             _ => {
-                let wanted = interpret::<Native>(&file.program, case).unwrap();
-                let found = Values::from_words(&wanted, &run.results);
-                let wanted = Values::of(&file.program, &wanted);
+                let native = interpret::<Native>(&file.program, case).unwrap();
+                let found = Values::from_words(&native, &run.results);
+                let wanted = Values::of(&file.program, &native);
+                if case::agree(&wanted, &found, file.libm) {
+                    continue;
+                }
+                // Only vectors may round in another order, and only as far as that explains it.
                 assert!(
-                    case::agree(&wanted, &found, file.libm),
+                    run.emitter != "scalar" && !file.f64_differs,
                     "{place}: {found}, not {wanted}"
                 );
+                let dual = interpret::<Magnitude>(&file.program, case).unwrap();
+                assert!(wanted.0.len() == found.0.len());
+                for ((name, scalar, values), (words, native)) in
+                    dual.iter().zip(run.results.iter().zip(&native))
+                {
+                    assert_eq!(words.len(), values.len(), "{place}: {name}");
+                    for (i, (word, value)) in words.iter().zip(values).enumerate() {
+                        let place = format!("{place}: {name}[{i}]");
+                        match (value, scalar) {
+                            (interp::Value::Float(dual), Scalar::F32) => {
+                                let found = f32::from_bits(*word as u32);
+                                within(*scalar, f64::from(found), *dual, &place);
+                            }
+                            (interp::Value::Float(dual), _) => {
+                                within(*scalar, f64::from_bits(*word), *dual, &place);
+                            }
+                            _ => assert_eq!(wanted, found, "{place} {native:?}"),
+                        }
+                    }
+                }
             }
         }
     }

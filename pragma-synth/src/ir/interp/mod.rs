@@ -13,6 +13,7 @@ mod value;
 
 pub use domain::{Domain, Magnitude, Native};
 pub use value::{Buffer, Value, int_bits, int_range, representable, round_to, wrap};
+use value::{float_bits, has_type};
 
 use pragma_spec::Scalar;
 
@@ -552,31 +553,6 @@ impl<D: Domain> Machine<'_, D> {
     }
 }
 
-/// The bits of the value of type `scalar` nearest to `value`.
-fn float_bits(scalar: Scalar, value: f64) -> i128 {
-    match scalar {
-        Scalar::F64 => i128::from(value.to_bits()),
-        Scalar::F32 => i128::from((value as f32).to_bits()),
-        Scalar::Bf16 => i128::from((round_to(scalar, value) as f32).to_bits() >> 16),
-        _ => {
-            let value = round_to(Scalar::F16, value);
-            let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
-            let size = value.abs();
-            let bits = if size.is_nan() {
-                0x7e00
-            } else if size.is_infinite() {
-                0x7c00
-            } else if size < 2f64.powi(-14) {
-                (size * 2f64.powi(24)) as i128
-            } else {
-                // Re-bias the exponent; the mantissa's low bits are zero after rounding.
-                i128::from(size.to_bits() >> 42) - ((1023 - 15) << 10)
-            };
-            bits | sign
-        }
-    }
-}
-
 /// Whether evaluating `expr` cannot trap and costs little: it loads nothing and divides no
 /// integers.
 pub(crate) fn is_safe(program: &Program, expr: &Expr) -> bool {
@@ -592,14 +568,6 @@ pub(crate) fn is_safe(program: &Program, expr: &Expr) -> bool {
         _ => {}
     });
     safe
-}
-
-fn has_type<F>(scalar: Scalar, value: &Value<F>) -> bool {
-    match value {
-        Value::Bool(_) => scalar == Scalar::Bool,
-        Value::Int(value) => int_range(scalar).contains(value),
-        Value::Float(_) => scalar.is_float(),
-    }
 }
 
 #[cfg(test)]
