@@ -3,7 +3,7 @@
 //! A library so that its own tests can reach the parts; not an API for other crates. In processing order: [`cli`]
 //! reads the command line, [`command`] has one file per command, [`discover`] finds the kernels of a package,
 //! [`harness`] compiles references and candidates, [`worker`] runs them in processes of their own on [`inputs`] derived
-//! from seeds, [`verify`] judges them, [`history`] keeps what tuning learned, [`vendor`] alone writes into a crate's
+//! from seeds, [`verify`] judges them, [`measure`] times them, [`history`] keeps what tuning learned, [`vendor`] alone writes into a crate's
 //! `pragma/`, [`report`] and [`diagnostic`] speak to the user, [`machine`] looks at the hardware, [`process`] alone
 //! starts processes.
 #![deny(unsafe_code)]
@@ -16,6 +16,7 @@ pub mod harness;
 pub mod history;
 pub mod inputs;
 pub mod machine;
+pub mod measure;
 pub mod process;
 pub mod report;
 pub mod tune;

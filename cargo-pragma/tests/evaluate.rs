@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use cargo_pragma::harness::Harness;
+use cargo_pragma::measure::{Effort, ceilings};
 use cargo_pragma::verify::{Bench, Level, Verdict};
+use pragma_spec::TuneSize;
 use support::{Fixture, bench, export, spec, verdict};
 
 /// `fn scale(x: &[f32], k: f32, out: &mut [f32])`, `fn total(x: &[f32]) -> f32`, `fn plus_one(x: &[i32]) -> Vec<i32>`
@@ -175,7 +177,7 @@ fn misbehaving_kernels_kill_their_worker_only() {
         (
             "hoards memory",
             format!(
-                "if n == 9 {{ let mut v: Vec<Vec<u8>> = Vec::new(); loop {{ v.push(vec![1; 1 << 28]); }} }} {right}"
+                "if n == 9 {{ let mut v: Vec<Vec<u8>> = Vec::new(); loop {{ v.push(vec![0; 1 << 28]); }} }} {right}"
             ),
             "SIGABRT",
         ),
@@ -315,4 +317,73 @@ fn scalars_vectors_and_updates() {
         ))
         .contains("wrong result")
     );
+}
+
+#[test]
+fn a_faster_kernel_measures_faster() {
+    let (_, harness) = library();
+    let mut bench = scale_bench(harness);
+    let tune = bench.spec().attribute.tunes[0].clone();
+    let verified = |bench: &mut Bench, body: &str| match verdict(
+        harness,
+        bench,
+        &scale_kernel(body),
+        "k",
+        Level::Search,
+    ) {
+        Verdict::Verified(verified) => verified,
+        other => panic!("{other:?}"),
+    };
+    let fast = verified(&mut bench, "for i in 0..n { out[i] = x[i] * k; }");
+    let slow = verified(
+        &mut bench,
+        "for i in 0..n { out[i] = std::hint::black_box(std::hint::black_box(x[i]) * std::hint::black_box(k)); }",
+    );
+    let measurement = bench
+        .measure(&fast, Some(&slow), &tune, 1, Effort::Search)
+        .expect("times");
+    let (ratio, (lo, hi)) = measurement.against_best.expect("there was a best");
+    assert!(ratio > 1.5 && lo > 1.0 && hi >= lo, "{measurement:?}");
+    assert!(
+        measurement.ci95.0 <= measurement.speedup && measurement.speedup <= measurement.ci95.1,
+        "{measurement:?}"
+    );
+    assert!(
+        measurement.rounds >= 5 && measurement.candidate_ns > 100.0,
+        "{measurement:?}"
+    );
+    let reference = bench
+        .measure_reference(&tune, 1, Effort::Search)
+        .expect("times");
+    assert!(reference > 100.0);
+    // A size that the shapes do not have.
+    let missing = TuneSize {
+        values: vec![("rows".into(), 3.0)],
+    };
+    assert!(
+        bench
+            .measure(&fast, None, &missing, 1, Effort::Search)
+            .is_err()
+    );
+}
+
+#[test]
+fn the_machine_is_measured_once() {
+    let (_, harness) = library();
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let limits = support::limits();
+    let start = Instant::now();
+    let first = ceilings(harness, &limits, dir.path()).unwrap_or_else(|error| panic!("{error}"));
+    println!("{first:#?} in {:?}", start.elapsed());
+    for entry in &first.by_threads {
+        let memory = entry.memory().expect("main memory is a level");
+        assert!(memory.copy_gbs > 0.1 && memory.copy_gbs < 10_000.0);
+        assert!(
+            entry
+                .fma_gflops
+                .iter()
+                .all(|(_, gflops)| *gflops > 0.5 && *gflops < 1e6)
+        );
+    }
+    assert_eq!(ceilings(harness, &limits, dir.path()).expect("kept"), first);
 }

@@ -85,6 +85,23 @@ pub fn fill(bytes: &mut [u8], elem: Scalar, values: &Values, seed: u64) {
                 }
             }
         }
+        Fill::Constant(_) if bytes.len() > size => {
+            fill(
+                &mut bytes[..size],
+                elem,
+                &Values {
+                    specials: Specials::None,
+                    ..values.clone()
+                },
+                seed,
+            );
+            let mut done = size;
+            while done < bytes.len() {
+                let more = done.min(bytes.len() - done);
+                bytes.copy_within(..more, done);
+                done += more;
+            }
+        }
         other => {
             for slot in bytes.chunks_exact_mut(size) {
                 let value = draw(other, elem, &mut rng);
@@ -107,7 +124,8 @@ pub fn fill(bytes: &mut [u8], elem: Scalar, values: &Values, seed: u64) {
 
 /// A bell-shaped value in `-4.0..=4.0` from 32 random bits: the sum of four uniform bytes.
 fn bell(bits: u32) -> f32 {
-    let sum: u32 = bits.to_ne_bytes().iter().map(|&byte| u32::from(byte)).sum();
+    let pairs = (bits & 0x00ff_00ff) + ((bits >> 8) & 0x00ff_00ff);
+    let sum = (pairs & 0xffff) + (pairs >> 16);
     // The low bits of the draw break ties, so that values are not multiples of one step.
     let fine = (bits.wrapping_mul(0x9e37_79b9) >> 8) as f32 * (1.0 / (1u32 << 24) as f32);
     (sum as f32 + fine - 510.5) * (4.0 / 510.5)

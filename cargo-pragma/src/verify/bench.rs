@@ -1,16 +1,14 @@
 //! One kernel on the bench: its reference, its oracle, its cases, and candidates against them.
 //!
-//! Owns the order of checks and the verdict. Workers only deliver bytes; a worker that dies says something about what
-//! ran in it and about nothing else.
+//! Owns setting up reference and oracle and what every case should give. The checks on candidates are in `check`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pragma_spec::{Accuracy, ReturnSig, Scalar};
-use serde::{Deserialize, Serialize};
+use pragma_spec::{Accuracy, ReturnSig, Scalar, TuneSize};
 
 use super::cases::{self, Case};
-use super::judge::{Piece, Policy, Tally, judge};
+use super::judge::Policy;
 use super::spec::{KernelSpec, Output};
 use crate::harness::{Built, Harness};
 use crate::inputs::Rng;
@@ -43,15 +41,6 @@ impl Limits {
     }
 }
 
-/// How much a verification covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Enough to go on searching from a candidate: a few hundred small cases.
-    Search,
-    /// What a winner has survived: also held-out sizes and the tuning sizes themselves.
-    Full,
-}
-
 /// Why a bench cannot be set up.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum BenchError {
@@ -61,80 +50,6 @@ pub enum BenchError {
     /// No candidate for this function can be proven, for this reason.
     #[error("{0}")]
     Unprovable(String),
-}
-
-/// What a wrong candidate did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
-    /// What happened, one line.
-    pub message: String,
-    /// The case: kind of values and sizes.
-    pub case: String,
-    /// The dimensions.
-    pub dims: Vec<u64>,
-    /// The seed of the values.
-    pub seed: u64,
-    /// The output concerned.
-    pub output: Option<String>,
-    /// The element concerned.
-    pub index: Option<usize>,
-    /// The exact result, where there is an oracle.
-    pub exact: Option<f64>,
-    /// The reference's result.
-    pub reference: Option<String>,
-    /// The candidate's result.
-    pub got: Option<String>,
-    /// The largest error that would have passed.
-    pub allowed: Option<f64>,
-}
-
-/// The verdict over a candidate.
-#[derive(Clone, Debug)]
-pub enum Verdict {
-    /// It is not the user's function.
-    Wrong(Box<Evidence>),
-    /// Nothing wrong was found, but it could not be tried either.
-    Unproven(String),
-    /// It survived everything at the level asked for.
-    Verified(Verified),
-}
-
-/// A candidate that was verified; only [`Bench::verify`] makes one.
-#[derive(Clone, Debug)]
-pub struct Verified {
-    built: Built,
-    level: Level,
-    tally: Tally,
-    cases: usize,
-    checked: Vec<String>,
-    unchecked: Vec<String>,
-}
-
-impl Verified {
-    /// The library.
-    pub fn built(&self) -> &Built {
-        &self.built
-    }
-    /// How much was covered.
-    pub fn level(&self) -> Level {
-        self.level
-    }
-    /// What was compared, over all cases.
-    pub fn tally(&self) -> Tally {
-        self.tally
-    }
-    /// How many cases it was tried on.
-    pub fn cases(&self) -> usize {
-        self.cases
-    }
-    /// What was checked, for the manifest.
-    pub fn checked(&self) -> &[String] {
-        &self.checked
-    }
-    /// What was not checked, for the manifest.
-    pub fn unchecked(&self) -> &[String] {
-        &self.unchecked
-    }
 }
 
 /// What a candidate must produce.
@@ -175,13 +90,6 @@ pub struct Bench {
     pub(super) seed: u64,
     scratch: tempfile::TempDir,
 }
-
-/// Cases with fewer bytes than this are too small to be shared out, so thread counts are not varied on them.
-const PARALLEL_BYTES: u64 = 128 << 10;
-/// Buffers of a full verification's tuning sizes stay below this.
-const FULL_BYTES: u64 = 1 << 30;
-/// The pool inside verifying workers: enough for 1, 2 and 4 threads, whatever the machine has.
-const POOL: usize = 4;
 
 impl Bench {
     /// Sets up the bench: starts reference and oracle, finds out which outputs ignore their old content, and computes
@@ -277,6 +185,12 @@ impl Bench {
     /// The reference's library and entry.
     pub(crate) fn reference(&self) -> &Built {
         &self.reference.built
+    }
+
+    /// The arguments that a tuning size is timed on.
+    pub(crate) fn tuning_args(&self, tune: &TuneSize) -> Option<Vec<ArgSpec>> {
+        let case = cases::tuning(&self.spec, tune, self.seed)?;
+        Some(self.spec.args(&case, &self.write_only))
     }
 
     /// Finds out which mutable parameters the reference only writes, and that it is deterministic.
@@ -449,376 +363,9 @@ impl Bench {
         }
     }
 
-    /// Verifies a candidate in a fresh worker.
-    ///
-    /// # Errors
-    /// If the machine or the harness is in the way; a candidate that misbehaves is a verdict.
-    pub fn verify(&mut self, built: &Built, level: Level) -> Result<Verdict, BenchError> {
-        let broken = |error: WorkerError| BenchError::Broken(error.to_string());
-        let mut run = Run {
-            worker: self.worker(POOL).map_err(broken)?,
-            library: 0,
-            tally: Tally::default(),
-        };
-        let symbol = match self.spec.signature.returns {
-            ReturnSig::Vec(_) => abi::CANDIDATE_INTO,
-            _ => built.symbol.as_str(),
-        };
-        match run.worker.load(&built.path, symbol) {
-            Ok(library) => run.library = library,
-            Err(error) => {
-                return Ok(Verdict::Unproven(format!(
-                    "the candidate cannot be loaded: {error}"
-                )));
-            }
-        }
-        let mut done = 0;
-        for (i, prepared) in self.cases.iter().enumerate() {
-            if let Some(evidence) = self.check(&mut run, prepared, i)? {
-                return Ok(Verdict::Wrong(evidence));
-            }
-            done += usize::from(!matches!(prepared.expected, Expected::Nothing));
-        }
-        for case in cases::refused(&self.spec, self.seed) {
-            if let Some(evidence) = self.check_refusal(&mut run, &case)? {
-                return Ok(Verdict::Wrong(evidence));
-            }
-        }
-        let mut untried = Vec::new();
-        if level == Level::Full {
-            for (i, case) in cases::held_out(&self.spec, self.seed, FULL_BYTES)
-                .into_iter()
-                .enumerate()
-            {
-                let expected = self.expect(&case)?;
-                if matches!(expected, Expected::Nothing) {
-                    untried.push(format!("{}: the reference gave no answer", case.name));
-                }
-                done += 1;
-                if let Some(evidence) = self.check(&mut run, &Prepared { case, expected }, i)? {
-                    return Ok(Verdict::Wrong(evidence));
-                }
-            }
-        }
-        let (checked, mut unchecked) = self.coverage(level, done, run.tally);
-        unchecked.extend(untried);
-        Ok(Verdict::Verified(Verified {
-            built: built.clone(),
-            level,
-            tally: run.tally,
-            cases: done,
-            checked,
-            unchecked,
-        }))
-    }
-
-    /// One case, in all its repetitions. `at` varies which layouts it meets.
-    fn check(
-        &self,
-        run: &mut Run,
-        prepared: &Prepared,
-        at: usize,
-    ) -> Result<Option<Box<Evidence>>, BenchError> {
-        let case = &prepared.case;
-        let args = self.candidate_args(case);
-        let first = match run.call(&args, Layout::Right, Poison::A, 0) {
-            Ok(called) => called,
-            Err(error) => return fatal(case, error),
-        };
-        let (reference, oracle) = match &prepared.expected {
-            Expected::Nothing => return Ok(None),
-            Expected::Panic if first.status == abi::STATUS_OK => {
-                return Ok(Some(evidence(
-                    case,
-                    "the reference panics on these arguments and the candidate does not",
-                )));
-            }
-            Expected::Panic => return Ok(None),
-            Expected::Values { reference, oracle } => (reference, oracle.as_deref()),
-        };
-        if let Some(wrong) = self.judge_call(run, case, &first, reference, oracle) {
-            return Ok(Some(wrong));
-        }
-        let again = match run.call(&args, Layout::Right, Poison::B, 0) {
-            Ok(called) => called,
-            Err(error) => return fatal(case, error),
-        };
-        if let Some(wrong) = self.compare_repeat(case, &first, &again) {
-            return Ok(Some(wrong));
-        }
-        let layout = if at.is_multiple_of(2) {
-            Layout::Odd
-        } else {
-            Layout::Left
-        };
-        let moved = match run.call(&args, layout, Poison::A, 0) {
-            Ok(called) => called,
-            Err(error) => return fatal(case, error),
-        };
-        if let Some(wrong) = self.judge_call(run, case, &moved, reference, oracle) {
-            return Ok(Some(wrong));
-        }
-        if args.iter().map(ArgSpec::bytes).sum::<u64>() >= PARALLEL_BYTES {
-            for threads in [1, 2, POOL] {
-                let called = match run.call(&args, Layout::Right, Poison::A, threads) {
-                    Ok(called) => called,
-                    Err(error) => return fatal(case, error),
-                };
-                if called.outputs != first.outputs {
-                    return Ok(Some(evidence(
-                        case,
-                        &format!("the result depends on the number of threads ({threads})"),
-                    )));
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// Arguments that the guard must refuse.
-    fn check_refusal(
-        &self,
-        run: &mut Run,
-        case: &Case,
-    ) -> Result<Option<Box<Evidence>>, BenchError> {
-        let args = self.candidate_args(case);
-        match run.call(&args, Layout::Right, Poison::A, 0) {
-            Ok(called) if called.status == abi::STATUS_GUARD => Ok(None),
-            Ok(_) => Ok(Some(evidence(
-                case,
-                "the candidate takes arguments that its shapes exclude",
-            ))),
-            Err(error) => fatal(case, error),
-        }
-    }
-
-    fn candidate_args(&self, case: &Case) -> Vec<ArgSpec> {
-        let mut args = self.spec.args(case, &self.write_only);
-        if let ReturnSig::Vec(elem) = self.spec.signature.returns {
-            args.push(self.spec.return_arg(case).unwrap_or(ArgSpec {
-                elem,
-                len: 0,
-                access: Access::Write,
-                values: crate::inputs::Values::plain(crate::inputs::Fill::Constant(0.0)),
-                seed: 0,
-            }));
-        }
-        args
-    }
-
-    fn judge_call(
-        &self,
-        run: &mut Run,
-        case: &Case,
-        called: &Called,
-        reference: &[Vec<u8>],
-        oracle: Option<&[Vec<u8>]>,
-    ) -> Option<Box<Evidence>> {
-        if let Some(arg) = called.overrun {
-            let name = self
-                .spec
-                .signature
-                .params
-                .get(arg)
-                .map_or("the result", |param| param.name.as_str());
-            return Some(evidence(
-                case,
-                &format!("the candidate writes outside of `{name}`"),
-            ));
-        }
-        match called.status {
-            abi::STATUS_OK => {}
-            abi::STATUS_PANIC => return Some(evidence(case, "the candidate panics")),
-            abi::STATUS_GUARD => {
-                return Some(evidence(
-                    case,
-                    "the candidate's guard refuses arguments that its shapes allow",
-                ));
-            }
-            status => {
-                return Some(evidence(
-                    case,
-                    &format!("the candidate ends with status {status}"),
-                ));
-            }
-        }
-        if called.outputs.len() != reference.len() {
-            return Some(evidence(
-                case,
-                "the candidate returns another number of values",
-            ));
-        }
-        for (i, output) in self.outputs.iter().enumerate() {
-            let piece = Piece {
-                elem: output.elem,
-                reference: &reference[i],
-                oracle: oracle.and_then(|oracle| oracle.get(i)).map(Vec::as_slice),
-                got: &called.outputs[i],
-            };
-            match judge(piece, self.policy(output.elem, oracle.is_some())) {
-                Ok(tally) => run.tally.add(tally),
-                Err(mismatch) => {
-                    let mut wrong = evidence(case, "wrong result");
-                    if self.is_poison(output, &called.outputs[i], mismatch.index) {
-                        wrong.message = "an element of the output is not written".into();
-                    }
-                    wrong.output = Some(output.name.clone());
-                    wrong.index = Some(mismatch.index);
-                    wrong.exact = mismatch.exact;
-                    wrong.reference = Some(mismatch.reference);
-                    wrong.got = Some(mismatch.got);
-                    wrong.allowed = Some(mismatch.allowed);
-                    return Some(wrong);
-                }
-            }
-        }
-        None
-    }
-
-    /// The same call with another poison must give the same bits.
-    fn compare_repeat(&self, case: &Case, first: &Called, again: &Called) -> Option<Box<Evidence>> {
-        let pairs = self
-            .outputs
-            .iter()
-            .zip(first.outputs.iter().zip(&again.outputs));
-        for (output, (a, b)) in pairs {
-            if a == b {
-                continue;
-            }
-            let size = output.elem.bytes();
-            let index = a
-                .iter()
-                .zip(b)
-                .position(|(x, y)| x != y)
-                .unwrap_or(a.len().min(b.len()))
-                / size;
-            let message = if self.is_poison(output, a, index) {
-                "an element of the output is not written"
-            } else {
-                "the same call twice gives different results"
-            };
-            let mut wrong = evidence(case, message);
-            wrong.output = Some(output.name.clone());
-            wrong.index = Some(index);
-            return Some(wrong);
-        }
-        (again.status != first.status)
-            .then(|| evidence(case, "the same call twice ends differently"))
-    }
-
-    /// Whether the element still holds the first poison.
-    fn is_poison(&self, output: &Output, bytes: &[u8], index: usize) -> bool {
-        let poisoned = match output.param {
-            Some(param) => self.write_only.get(param) == Some(&true),
-            None => matches!(self.spec.signature.returns, ReturnSig::Vec(_)),
-        };
-        let size = output.elem.bytes();
-        let mut poison = vec![0; size];
-        Poison::A.fill(&mut poison, output.elem);
-        poisoned && bytes.get(index * size..(index + 1) * size) == Some(poison.as_slice())
-    }
-
-    /// What was checked and what was not, in words for the manifest. The same verification gives the same words.
-    fn coverage(&self, level: Level, cases: usize, tally: Tally) -> (Vec<String>, Vec<String>) {
-        let mut checked = vec![
-            format!("accuracy ({}) on {cases} cases", self.spec.accuracy()),
-            "every output element written, nothing outside of the buffers, inputs read-only"
-                .to_owned(),
-            "unaligned buffers; new data at old addresses".to_owned(),
-            "repeated calls and 1, 2 and 4 threads bit-identical".to_owned(),
-            "shapes that the guard excludes are refused".to_owned(),
-        ];
-        let mut unchecked = vec!["static screening of the source".to_owned()];
-        if self.spec.attribute.assume_finite {
-            unchecked.push("NaN and infinities: assumed absent".to_owned());
-        } else {
-            checked.push("NaN, infinities, denormals and zeros".to_owned());
-        }
-        let panics = self
-            .cases
-            .iter()
-            .filter(|p| matches!(p.expected, Expected::Panic))
-            .count();
-        if panics > 0 {
-            checked.push(format!(
-                "panics where the reference panics ({panics} cases)"
-            ));
-        }
-        let silent = self
-            .cases
-            .iter()
-            .filter(|p| matches!(p.expected, Expected::Nothing))
-            .count();
-        if silent > 0 {
-            unchecked.push(format!(
-                "{silent} cases on which the reference dies or takes too long"
-            ));
-        }
-        if tally.skipped > 0 {
-            unchecked.push(format!(
-                "{} elements where the reference overflows and the exact result does not",
-                tally.skipped
-            ));
-        }
-        match level {
-            Level::Full => checked.push("held-out sizes and the tuning sizes".to_owned()),
-            Level::Search => unchecked.push("held-out sizes and the tuning sizes".to_owned()),
-        }
-        (checked, unchecked)
-    }
-
     /// A seed for something named by `index`.
     pub(crate) fn derive(&self, index: u64) -> u64 {
         Rng::derive(self.seed, index)
-    }
-}
-
-/// A candidate in its worker.
-struct Run {
-    worker: Worker,
-    library: usize,
-    tally: Tally,
-}
-
-impl Run {
-    fn call(
-        &mut self,
-        args: &[ArgSpec],
-        layout: Layout,
-        poison: Poison,
-        threads: usize,
-    ) -> Result<Called, WorkerError> {
-        self.worker
-            .call(self.library, args, layout, poison, threads)
-    }
-}
-
-fn evidence(case: &Case, message: &str) -> Box<Evidence> {
-    Box::new(Evidence {
-        message: message.to_owned(),
-        case: case.name.clone(),
-        dims: case.dims.clone(),
-        seed: case.seed,
-        output: None,
-        index: None,
-        exact: None,
-        reference: None,
-        got: None,
-        allowed: None,
-    })
-}
-
-/// The verdict over a candidate whose worker gave no answer.
-fn fatal(case: &Case, error: WorkerError) -> Result<Option<Box<Evidence>>, BenchError> {
-    match error {
-        WorkerError::Died { .. } => Ok(Some(evidence(case, &error.to_string()))),
-        WorkerError::TimedOut(after) => Ok(Some(evidence(
-            case,
-            &format!("the candidate does not return within {after:?}"),
-        ))),
-        WorkerError::Start(_) | WorkerError::Refused(_) => {
-            Err(BenchError::Broken(error.to_string()))
-        }
     }
 }
 

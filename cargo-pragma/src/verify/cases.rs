@@ -537,7 +537,7 @@ mod tests {
     #[test]
     fn several_dimensions_stay_affordable() {
         let spec = spec(
-            "fn f(a: &[f32], b: &[f32], c: &mut [f32]) {}",
+            "fn f(m: usize, a: &[f32], b: &[f32], c: &mut [f32]) {}",
             "shape(a = [m, k], b = [k, n], c = [m, n])",
             &["m", "k", "n"],
         );

@@ -145,45 +145,69 @@ pub fn judge(piece: Piece<'_>, policy: Policy) -> Result<Tally, Mismatch> {
             allowed: 0.0,
         });
     }
-    let mut tally = Tally::default();
-    let pairs = piece
+    let mut tally = Tally {
+        judged: (piece.got.len() / size) as u64,
+        ..Tally::default()
+    };
+    // Most of most outputs are equal, bit for bit; blocks of them are passed over at the speed of memory.
+    const BLOCK: usize = 256;
+    let blocks = piece
         .got
-        .chunks_exact(size)
-        .zip(piece.reference.chunks_exact(size));
-    for (index, (got, reference)) in pairs.enumerate() {
-        tally.judged += 1;
+        .chunks(BLOCK * size)
+        .zip(piece.reference.chunks(BLOCK * size));
+    for (block, (got, reference)) in blocks.enumerate() {
         if got == reference {
             continue;
         }
-        let verdict = if piece.elem.is_float() {
-            judge_float(
-                float(got, piece.elem),
-                float(reference, piece.elem),
-                oracle_at(piece.oracle, index),
-                piece.elem,
-                policy,
-            )
-        } else {
-            Err((None, 0.0))
-        };
-        match verdict {
-            Ok(Some(fraction)) => tally.worst = tally.worst.max(fraction),
-            Ok(None) => {
-                tally.judged -= 1;
-                tally.skipped += 1;
-            }
-            Err((exact, allowed)) => {
-                return Err(Mismatch {
-                    index,
-                    exact,
-                    reference: show(reference, piece.elem),
-                    got: show(got, piece.elem),
-                    allowed,
-                });
+        for (i, (got, reference)) in got
+            .chunks_exact(size)
+            .zip(reference.chunks_exact(size))
+            .enumerate()
+        {
+            if got != reference {
+                judge_element(piece, policy, block * BLOCK + i, got, reference, &mut tally)?;
             }
         }
     }
     Ok(tally)
+}
+
+fn judge_element(
+    piece: Piece<'_>,
+    policy: Policy,
+    index: usize,
+    got: &[u8],
+    reference: &[u8],
+    tally: &mut Tally,
+) -> Result<(), Mismatch> {
+    let verdict = if piece.elem.is_float() {
+        judge_float(
+            float(got, piece.elem),
+            float(reference, piece.elem),
+            oracle_at(piece.oracle, index),
+            piece.elem,
+            policy,
+        )
+    } else {
+        Err((None, 0.0))
+    };
+    match verdict {
+        Ok(Some(fraction)) => tally.worst = tally.worst.max(fraction),
+        Ok(None) => {
+            tally.judged -= 1;
+            tally.skipped += 1;
+        }
+        Err((exact, allowed)) => {
+            return Err(Mismatch {
+                index,
+                exact,
+                reference: show(reference, piece.elem),
+                got: show(got, piece.elem),
+                allowed,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Value and sum of absolute terms of element `index`.

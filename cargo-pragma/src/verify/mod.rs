@@ -12,13 +12,15 @@
 
 mod bench;
 mod cases;
+mod check;
 mod judge;
 mod mutants;
 mod self_test;
 mod spec;
 
-pub use bench::{Bench, BenchError, Evidence, Level, Limits, Verdict, Verified};
+pub use bench::{Bench, BenchError, Limits};
 pub use cases::{Case, Kind};
+pub use check::{Evidence, Level, Verdict, Verified};
 pub use judge::{Mismatch, Policy, Tally};
 pub use mutants::{Mutant, SelfTest};
 pub use spec::{KernelSpec, Output};

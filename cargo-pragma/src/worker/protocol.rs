@@ -76,15 +76,22 @@ impl Poison {
     /// Poisons `bytes`, a whole number of elements of type `elem`.
     pub fn fill(self, bytes: &mut [u8], elem: Scalar) {
         let pattern = self.pattern();
-        for slot in bytes.chunks_exact_mut(elem.bytes()) {
-            match elem {
-                Scalar::Bool => slot.copy_from_slice(&[u8::from(self == Poison::B)]),
-                Scalar::F16 | Scalar::Bf16 => {
-                    slot.copy_from_slice(&((pattern >> 16) as u16).to_ne_bytes())
-                }
-                _ => slot.copy_from_slice(&pattern.to_ne_bytes()[..elem.bytes()]),
-            }
+        match elem {
+            Scalar::Bool => bytes.fill(u8::from(self == Poison::B)),
+            Scalar::F16 | Scalar::Bf16 => repeat(bytes, &((pattern >> 16) as u16).to_ne_bytes()),
+            _ => repeat(bytes, &pattern.to_ne_bytes()[..elem.bytes()]),
         }
+    }
+}
+
+/// Fills `bytes` with copies of `unit`.
+fn repeat(bytes: &mut [u8], unit: &[u8]) {
+    let mut done = unit.len().min(bytes.len());
+    bytes[..done].copy_from_slice(&unit[..done]);
+    while done > 0 && done < bytes.len() {
+        let more = done.min(bytes.len() - done);
+        bytes.copy_within(..more, done);
+        done += more;
     }
 }
 

@@ -224,7 +224,12 @@ fn time(
         // Where allocators put large buffers: 16 bytes into a line. The stagger keeps equal offsets into pages apart.
         let mut region = Region::new(bytes, arg.elem.bytes(), Layout::Left, 16 + 320 * i)
             .map_err(|error| error.to_string())?;
-        fill(region.bytes_mut(), arg.elem, &arg.values, arg.seed);
+        match arg.access {
+            Access::Write => Poison::A.fill(region.bytes_mut(), arg.elem),
+            Access::Read | Access::ReadWrite => {
+                fill(region.bytes_mut(), arg.elem, &arg.values, arg.seed)
+            }
+        }
         regions.push(region);
     }
     let pristine: Vec<Option<Vec<u8>>> = regions
