@@ -211,14 +211,28 @@ impl<'a> Unit<'a> {
         inner: &Loop,
         scope: &Scope,
     ) -> Result<usize, EmitError> {
+        // The same in every iteration, and harmless where there is none.
+        let program = self.program;
+        let fixed = |expr: &Expr| {
+            let mut fixed = crate::ir::interp::is_safe(program, expr);
+            expr.walk(&mut |node| {
+                if let Expr::Var(var) = node {
+                    fixed &= *var != inner.var && !program.var(*var).mutable;
+                }
+            });
+            fixed
+        };
         let mut count = 0;
         for stmt in &inner.body {
-            let Stmt::Alloc { buf, len, .. } = stmt else {
+            let Stmt::Alloc { buf, len, fill } = stmt else {
                 break;
             };
+            if !fixed(len) || !fixed(fill) {
+                break;
+            }
             let overwritten = self.program.buf(*buf).role == BufRole::Local
                 && overwrites_first(&inner.body[count + 1..], *buf, len);
-            if len.mentions(inner.var) || !overwritten {
+            if !overwritten {
                 break;
             }
             self.stmt(out, stmt, scope)?;

@@ -17,7 +17,7 @@ use crate::ir::{
 
 /// How tightly a piece of Rust binds.
 pub mod strength {
-    /// `if .. {} else {}`, to be used anywhere but as an operand.
+    /// `if .. {} else {}` and `unsafe {}`, to be used anywhere but as an operand.
     pub const ANY: u8 = 0;
     /// `||`.
     pub const OR_ELSE: u8 = 1;
@@ -213,7 +213,10 @@ pub trait ScalarStyle {
         let element = format!("{}[{}]", decl.name, index.bare());
         match decl.role {
             // SAFETY (of the emitted code): a program reads only elements that it has written.
-            BufRole::Return => Code::atom(format!("unsafe {{ {element}.assume_init() }}")),
+            BufRole::Return => {
+                let text = format!("unsafe {{ {element}.assume_init() }}");
+                Code::new(text, strength::ANY)
+            }
             _ => Code::atom(element),
         }
     }
@@ -243,7 +246,11 @@ pub trait ScalarStyle {
         let fill = fill.bare();
         match decl.role {
             BufRole::Return => format!("{name}.fill(::core::mem::MaybeUninit::new({fill}));"),
-            _ => format!("let mut {name} = ::std::vec![{fill}; {}];", len.bare()),
+            // A slice, since an index into a `Vec` cannot mention the `Vec`.
+            _ => format!(
+                "let mut {name} = ::std::vec![{fill}; {}]; let {name} = &mut {name}[..];",
+                len.bare()
+            ),
         }
     }
 

@@ -179,7 +179,7 @@ fn write_dims(out: &mut String, program: &Program, signature: &KernelSignature, 
     );
 }
 
-/// `fn run(..)`: the program. Buffers it writes are `Vec`s, so that it may allocate them anew.
+/// `fn run(..)`: the program.
 fn write_run(out: &mut String, program: &Program) {
     let style = DualStyle;
     out.push_str("fn run(\n");
@@ -198,7 +198,7 @@ fn write_run(out: &mut String, program: &Program) {
                 let decl = program.buf(*buf);
                 let ty = match decl.role {
                     BufRole::Input => format!("&[{}]", decl.elem),
-                    _ => format!("&mut Vec<{}>", style.type_name(decl.elem)),
+                    _ => format!("&mut [{}]", style.type_name(decl.elem)),
                 };
                 let _ = writeln!(out, "    {}: {ty},", decl.name);
             }
@@ -211,7 +211,7 @@ fn write_run(out: &mut String, program: &Program) {
         Returns::Buffer(buf) => {
             let decl = program.buf(*buf);
             let ty = style.type_name(decl.elem);
-            let _ = writeln!(out, "    {}: &mut Vec<{ty}>,", decl.name);
+            let _ = writeln!(out, "    {}: &mut [{ty}],", decl.name);
         }
         Returns::Scalars(scalars) => {
             // A tuple even of one, so that the entry treats all alike.

@@ -5,7 +5,7 @@ use pragma_spec::{DimExpr, Scalar};
 use crate::emit::scalar::{Code, ScalarStyle, strength};
 use crate::ir::{BufId, BufRole, CompareOp, Program, StoreHint};
 
-/// Floats are `Dual`; inputs are slices of the parameter's type, other buffers `Vec`s.
+/// Floats are `Dual`; inputs are slices of the parameter's type, others of `Dual` or integers.
 pub(super) struct DualStyle;
 
 impl ScalarStyle for DualStyle {
@@ -62,8 +62,11 @@ impl ScalarStyle for DualStyle {
             fill.bare().to_owned()
         };
         match decl.role {
-            BufRole::Return => format!("*{name} = ::std::vec![{fill}; {len}];"),
-            _ => format!("let mut {name} = ::std::vec![{fill}; {len}];"),
+            BufRole::Return => format!("assert_eq!({name}.len(), {len}); {name}.fill({fill});"),
+            // A slice, since an index into a `Vec` cannot mention the `Vec`.
+            _ => format!(
+                "let mut {name} = ::std::vec![{fill}; {len}]; let {name} = &mut {name}[..];"
+            ),
         }
     }
 

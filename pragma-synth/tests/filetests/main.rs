@@ -256,7 +256,7 @@ fn compiled_code_agrees() {
 }
 
 /// Random programs that are compiled; more of them run in the interpreter only.
-const RANDOM_COMPILED: u64 = 40;
+const RANDOM_COMPILED: u64 = 30;
 
 /// The random program that `seed` stands for, with what the interpreter finds as expectation.
 fn random_file(seed: u64) -> File {

@@ -308,8 +308,13 @@ impl<D: Domain> Machine<'_, D> {
                 let len = self.index(len)?;
                 let fill = self.eval(fill)?;
                 self.take_elements(len)?;
+                let decl = self.program.buf(*buf);
+                if decl.role == BufRole::Return && self.shape_len(*buf) != Some(len) {
+                    let name = &decl.name;
+                    return Err(Trap::Malformed(format!("`{name}` gets {len} elements")));
+                }
                 self.bufs[buf.0 as usize] = Some(Buffer {
-                    elem: self.program.buf(*buf).elem,
+                    elem: decl.elem,
                     values: vec![Some(fill); len as usize],
                 });
             }
