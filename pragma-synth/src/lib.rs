@@ -11,3 +11,4 @@ pub mod conduct;
 pub mod emit;
 pub mod ir;
 pub mod oracle;
+pub mod simplify;

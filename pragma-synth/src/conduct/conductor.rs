@@ -162,6 +162,7 @@ pub struct Conductor {
 impl Conductor {
     /// A search that has not begun.
     pub fn new(program: Program, setting: Setting) -> Self {
+        let program = crate::simplify::simplify(&program);
         let structure = Structure::of(&program, setting.exact);
         let traffic = traffic::traffic(&program, &setting.dims);
         let iterations =
