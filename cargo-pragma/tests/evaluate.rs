@@ -6,7 +6,8 @@ mod support;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use cargo_pragma::harness::Harness;
+use cargo_pragma::disasm;
+use cargo_pragma::harness::{CandidateText, Harness};
 use cargo_pragma::measure::{Effort, ceilings};
 use cargo_pragma::verify::{Bench, Level, Verdict};
 use pragma_spec::TuneSize;
@@ -386,4 +387,35 @@ fn the_machine_is_measured_once() {
         );
     }
     assert_eq!(ceilings(harness, &limits, dir.path()).expect("kept"), first);
+}
+
+#[test]
+fn machine_code_is_read() {
+    let (_, harness) = library();
+    let spec = spec(
+        "fn scale(x: &[f32], k: f32, out: &mut [f32])",
+        "shape(x = [n], out = [n])",
+        "ref_scale",
+        None,
+    );
+    let source = "#[target_feature(enable = \"avx2,fma\")]\npub fn k(n: usize, x: &[f32], k: f32, out: &mut [f32]) {\n    use std::arch::x86_64::*;\n    let k = _mm256_set1_ps(k);\n    let mut i = 0;\n    while i + 8 <= n {\n        unsafe { _mm256_storeu_ps(out.as_mut_ptr().add(i), _mm256_fmadd_ps(_mm256_loadu_ps(x.as_ptr().add(i)), k, k)) };\n        i += 8;\n    }\n}";
+    let text = CandidateText {
+        source,
+        entry: "k",
+        signature: &spec.signature,
+        guard: &spec.guard,
+        shapes: &spec.shapes,
+    };
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let built = harness
+        .build_candidate(&text, dir.path())
+        .unwrap_or_else(|error| panic!("{error:?}"));
+    let profile = disasm::read(&built.path).unwrap_or_else(|error| panic!("{error}"));
+    let hot = profile.hot();
+    assert!(
+        hot.fma >= 1 && hot.stores >= 1 && hot.ymm >= 2 && hot.zmm == 0,
+        "{profile:#?}"
+    );
+    assert_eq!(hot.widest_share(8), 1.0);
+    assert_eq!(hot.calls + hot.vector_spills, 0, "{profile:#?}");
 }
