@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pragma_spec::{
-    Fingerprint, Guard, GuardParam, Index, IndexEntry, KernelSignature, Manifest, TargetOutcome,
-    text_sha256,
+    Fingerprint, Guard, GuardParam, Index, IndexEntry, KernelSignature, Manifest, ParamKind,
+    ReturnSig, TargetOutcome, text_sha256,
 };
 
 /// The package being compiled.
@@ -130,6 +130,10 @@ fn kernel(
             fresh: None,
         });
     }
+    if let Some(name) = without_shape(sig, &manifest) {
+        // The guard would let any length through to a kernel that trusts it.
+        return redo(format!("has no shape for `{name}`"));
+    }
     let guard = match Guard::plan(&manifest.dims, &GuardParam::all(sig), &manifest.shapes) {
         Ok(guard) => guard,
         Err(error) => return redo(format!("has shapes that do not work: {error}")),
@@ -139,6 +143,18 @@ fn kernel(
         manifest,
         fresh: Some(guard),
     })
+}
+
+/// A slice parameter or returned vector that the manifest says nothing about.
+fn without_shape<'a>(sig: &'a KernelSignature, manifest: &Manifest) -> Option<&'a str> {
+    let missing = |name: &&str| !manifest.shapes.iter().any(|(known, _)| known == name);
+    let slices = sig
+        .params
+        .iter()
+        .filter(|param| matches!(param.kind, ParamKind::Slice { .. }))
+        .map(|param| param.name.as_str());
+    let returned = matches!(sig.returns, ReturnSig::Vec(_)).then_some("return");
+    slices.chain(returned).find(missing)
 }
 
 /// Every kernel file is the one that was verified, and its entries can be called.

@@ -275,6 +275,13 @@ fn contradictions_are_refused() {
         &format!("`{path}` has shapes that do not work: the size `k` cannot be computed"),
     );
 
+    let krate = with_manifest("artefacts-no-shape", |manifest| {
+        manifest.dims.clear();
+        manifest.shapes.clear();
+    });
+    let message = format!("`{path}` has no shape for `x`{}", restore(path));
+    assert_error(&krate, &message);
+
     let krate = with_manifest("artefacts-path", |manifest| {
         manifest.artefacts[0].file = Some("../sum.rs".to_owned());
     });

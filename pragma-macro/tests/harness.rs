@@ -196,3 +196,61 @@ fn main() {{
         expected
     );
 }
+
+/// A candidate as the tool wraps it: kernel in a module, exported entry, guard.
+#[test]
+fn a_candidate_entry_guards_calls_and_returns() {
+    if pragma_runtime::Tier::supported() < pragma_runtime::Tier::V3 {
+        eprintln!("skipped: this CPU has no AVX2");
+        return;
+    }
+    let sig: syn::Signature =
+        syn::parse_str("fn windows(x: &[f64], k: u8, by: f64) -> Vec<f64>").expect("a signature");
+    let sig = pragma_spec::KernelSignature::from_syn(&sig).expect("a kernel signature");
+    let shapes = [("x", "[n]"), ("return", "[2 * (n - k)]")]
+        .map(|(name, shape)| (name.to_owned(), shape.parse().expect("a shape")));
+    let dims = pragma_spec::dims_of(&shapes);
+    let guard = pragma_spec::Guard::plan(&dims, &pragma_spec::GuardParam::all(&sig), &shapes);
+    let entry = pragma_spec::codegen::candidate_entry(
+        "pragma_candidate",
+        &quote::quote!(kernel::entry),
+        &sig,
+        &guard.expect("a guard"),
+        &shapes,
+        &quote::quote!(::pragma_runtime),
+    );
+    let features = Target::X86_64V3.features();
+    let krate = Crate::new("harness-candidate");
+    krate.write(
+        "src/main.rs",
+        &format!(
+            r#"
+mod kernel {{
+    #[target_feature(enable = "{features}")]
+    pub fn entry(n: usize, k: usize, x: &[f64], by: f64, ret: &mut [core::mem::MaybeUninit<f64>]) {{
+        for r in ret {{ r.write((100 * n + 10 * k) as f64 + x[0] + by); }}
+    }}
+}}
+{entry}
+use pragma_runtime::harness::{{RawArg, RawReturn}};
+unsafe extern "C" fn sink(_: *mut u8, index: usize, data: *const u8, bytes: usize) {{
+    print!("{{index}}:{{:?}} ", unsafe {{ std::slice::from_raw_parts(data.cast::<f64>(), bytes / 8) }});
+}}
+fn main() {{
+    let ret = RawReturn {{ context: std::ptr::null_mut(), sink }};
+    for (n, k) in [(3, 2), (3, 4), (0, 0), (3, 3)] {{
+        let (mut x, mut k, mut by) = ([0.25f64; 4], [k], [0.5f64]);
+        let args = [
+            RawArg {{ ptr: x.as_mut_ptr().cast(), len: n }},
+            RawArg {{ ptr: k.as_mut_ptr(), len: 1 }},
+            RawArg {{ ptr: by.as_mut_ptr().cast(), len: 1 }},
+        ];
+        println!("{{}}", unsafe {{ pragma_candidate(args.as_ptr(), 3, &ret) }});
+    }}
+}}
+"#
+        ),
+    );
+    // 3 is the status of a guard that refuses.
+    assert_eq!(krate.run(), "0:[320.75, 320.75] 0\n3\n3\n0:[] 0");
+}
