@@ -7,9 +7,9 @@ use std::str::FromStr;
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
-use sha2::{Digest, Sha256};
 
 use crate::canonical::canonical_tokens;
+use crate::sha256::sha256;
 use crate::signature::name_of;
 
 /// First line of everything that is hashed; changes whenever the canonical form does.
@@ -158,9 +158,8 @@ pub fn text_sha256(text: &str) -> String {
 }
 
 fn hex_sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
     let mut hex = String::with_capacity(64);
-    for byte in digest {
+    for byte in sha256(bytes) {
         hex.push_str(&format!("{byte:02x}"));
     }
     hex

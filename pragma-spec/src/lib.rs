@@ -17,6 +17,7 @@ mod kernel_id;
 mod manifest;
 mod record;
 mod scalar;
+mod sha256;
 mod signature;
 mod suggest;
 mod target;
