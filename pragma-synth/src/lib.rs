@@ -10,5 +10,6 @@ pub mod analyze;
 pub mod conduct;
 pub mod emit;
 pub mod ir;
+pub mod lift;
 pub mod oracle;
 pub mod simplify;

@@ -1,0 +1,533 @@
+//! Calls: methods by what they are called on, paths, and inlining of the crate's own functions.
+
+use std::rc::Rc;
+
+use pragma_spec::Scalar;
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+
+use super::error::Lift;
+use super::fold;
+use super::inline::Inline;
+use super::items::Found;
+use super::reader::{Exit, Reader, describe};
+use super::types::{Class, Ty, Written};
+use super::value::{Callee, Iter, Own, Place, SlotId, Value};
+use crate::ir::{Expr, Func};
+
+/// Helpers inside helpers, at most.
+pub(super) const MAX_INLINE: usize = 24;
+
+impl Reader<'_> {
+    /// `receiver.method(args)`.
+    pub(super) fn method_expr(&mut self, call: &syn::ExprMethodCall) -> Lift<Value> {
+        let span = call.span();
+        let place = self.place(&call.receiver)?;
+        let home = match &place {
+            Place::Slot(slot, path) if path.is_empty() => Some(*slot),
+            _ => None,
+        };
+        let mut receiver = self.peek(&place, call.receiver.span())?;
+        // Through references, but a reference to a variable keeps its home.
+        let mut home = home;
+        let mut target = place.clone();
+        for _ in 0..8 {
+            let Value::Ref(inner, _) = &receiver else {
+                break;
+            };
+            target = (**inner).clone();
+            home = match &target {
+                Place::Slot(slot, path) if path.is_empty() => Some(*slot),
+                _ => None,
+            };
+            receiver = self.peek(&target, span)?;
+        }
+        if matches!(receiver, Value::Scalar(_) | Value::Cell(_))
+            && call.args.iter().any(super::expr::may_change)
+        {
+            let held = self.read_value(receiver)?;
+            receiver = self.hold(held, "held")?;
+        }
+        let mut args = Vec::with_capacity(call.args.len());
+        for (i, arg) in call.args.iter().enumerate() {
+            let mut value = self.eval(arg)?;
+            if call.args.iter().skip(i + 1).any(super::expr::may_change) {
+                value = self.hold(value, "arg")?;
+            }
+            args.push(value);
+        }
+        self.method(receiver, target, home, call, args)
+    }
+
+    fn method(
+        &mut self,
+        receiver: Value,
+        target: Place,
+        home: Option<SlotId>,
+        call: &syn::ExprMethodCall,
+        mut args: Vec<Value>,
+    ) -> Lift<Value> {
+        let span = call.span();
+        let name = call.method.to_string();
+        let unknown = |reader: &Self, what: &str| {
+            Err(reader.refuse(
+                call.method.span(),
+                format!("the method `{name}` of {what} is not understood"),
+                "the engine turns the function into plain loops, and knows no loops for this",
+                "write it with loops, indexing, or another method",
+            ))
+        };
+        match receiver {
+            Value::Scalar(_) | Value::Cell(_) => {
+                let num = self.num(receiver, span)?;
+                self.scalar_method(num, &name, args, call.method.span())
+            }
+            Value::View(view) => {
+                if let Some(value) = self.slice_method(&view, home, call, &mut args)? {
+                    return Ok(value);
+                }
+                // `vec.map(..)` does not exist, but arrays and `&slice` iterate by themselves.
+                unknown(self, describe(&Value::View(view)))
+            }
+            Value::Iter(iter) => self.iter_method(*iter, home, call, args),
+            Value::Option { some, value } => self.option_method(some, *value, call, args),
+            Value::Order(order) => self.order_method(order, call, args),
+            Value::Struct(kind, fields) => {
+                if name == "clone" && args.is_empty() {
+                    return self.read_value(Value::Struct(kind, fields));
+                }
+                self.struct_method(
+                    &kind,
+                    Value::Struct(kind.clone(), fields),
+                    target,
+                    call,
+                    args,
+                )
+            }
+            Value::Tuple(parts) if name == "clone" => self.read_value(Value::Tuple(parts)),
+            other => unknown(self, describe(&other)),
+        }
+    }
+
+    fn iter_method(
+        &mut self,
+        iter: Iter,
+        home: Option<SlotId>,
+        call: &syn::ExprMethodCall,
+        mut args: Vec<Value>,
+    ) -> Lift<Value> {
+        let span = call.span();
+        let name = call.method.to_string();
+        if matches!(name.as_str(), "remainder" | "into_remainder")
+            && let Some(value) = self.chunk_remainder(&iter)?
+        {
+            return Ok(value);
+        }
+        if name == "contains"
+            && args.len() == 1
+            && let Iter::Range {
+                lo,
+                hi: Some(hi),
+                inclusive,
+            } = &iter
+        {
+            let at = args.remove(0);
+            let below = self.compare_values(
+                crate::ir::CompareOp::Le,
+                Value::Scalar(lo.clone()),
+                at.clone(),
+                span,
+            )?;
+            let op = if *inclusive {
+                crate::ir::CompareOp::Le
+            } else {
+                crate::ir::CompareOp::Lt
+            };
+            let above = self.compare_values(op, at, Value::Scalar(hi.clone()), span)?;
+            let (below, above) = (self.boolean(below, span)?, self.boolean(above, span)?);
+            let both = fold::binary(crate::ir::BinaryOp::And, below, above);
+            return Ok(Value::Scalar(super::reader::bool_num(both)));
+        }
+        if name == "next" && args.is_empty() {
+            let Some(slot) = home else {
+                return Err(self.unknown(span, "`next` of an iterator without a name"));
+            };
+            let Some(len) = self.length(&iter, span)? else {
+                let value = self.item(&iter, Expr::index(0), span)?;
+                self.slots[slot.0] =
+                    Value::Iter(Box::new(Iter::Skip(Box::new(iter), Expr::index(1))));
+                return Ok(some(value));
+            };
+            if !self.positive(&len) {
+                return Err(self.refuse(
+                    span,
+                    "it is not known that there is a next item",
+                    "the loop nest must know how far the iterator has come",
+                    "use an index",
+                ));
+            }
+            let value = self.item(&iter, Expr::index(0), span)?;
+            self.slots[slot.0] = Value::Iter(Box::new(Iter::Skip(Box::new(iter), Expr::index(1))));
+            return Ok(some(value));
+        }
+        if let Some(value) = self.consume(&iter, call, &mut args)? {
+            return Ok(value);
+        }
+        match self.adapter(iter, call, &mut args)? {
+            Ok(iter) => Ok(Value::Iter(Box::new(iter))),
+            Err(_) => Err(self.refuse(
+                call.method.span(),
+                format!("the iterator method `{name}` is not understood"),
+                "the engine turns iterator chains into loops, and knows no loop for this one",
+                "write this part as a `for` loop",
+            )),
+        }
+    }
+
+    fn order_method(
+        &mut self,
+        order: super::value::Order,
+        call: &syn::ExprMethodCall,
+        mut args: Vec<Value>,
+    ) -> Lift<Value> {
+        let span = call.span();
+        let name = call.method.to_string();
+        let not_less = fold::not(fold::binary(
+            crate::ir::BinaryOp::Or,
+            order.less.clone(),
+            order.equal.clone(),
+        ));
+        let flag = |expr| Ok(Value::Scalar(super::reader::bool_num(expr)));
+        match (name.as_str(), args.len()) {
+            ("reverse", 0) => Ok(Value::Order(super::value::Order {
+                less: not_less,
+                equal: order.equal,
+            })),
+            ("is_lt", 0) => flag(order.less),
+            ("is_gt", 0) => flag(not_less),
+            ("is_eq", 0) => flag(order.equal),
+            ("is_ne", 0) => flag(fold::not(order.equal)),
+            ("is_le", 0) => flag(fold::binary(
+                crate::ir::BinaryOp::Or,
+                order.less,
+                order.equal,
+            )),
+            ("is_ge", 0) => flag(fold::not(order.less)),
+            ("then" | "then_with", 1) => {
+                let other = args.remove(0);
+                let other = match other {
+                    Value::Callee(function) => self.apply(&function, Vec::new(), span)?,
+                    other => other,
+                };
+                let Value::Order(second) = other else {
+                    return Err(self.wrong_kind(span, &other, "an `Ordering`"));
+                };
+                let pick = |a: Expr, b: Expr| fold::select(order.equal.clone(), b, a);
+                Ok(Value::Order(super::value::Order {
+                    less: pick(order.less.clone(), second.less),
+                    equal: fold::binary(
+                        crate::ir::BinaryOp::And,
+                        order.equal.clone(),
+                        second.equal,
+                    ),
+                }))
+            }
+            _ => Err(self.unknown(span, format!("the method `{name}` of an `Ordering`"))),
+        }
+    }
+
+    /// A function value applied to arguments.
+    pub(super) fn apply(&mut self, function: &Callee, args: Vec<Value>, span: Span) -> Lift<Value> {
+        match function {
+            Callee::Closure(closure) => {
+                let closure = Rc::clone(closure);
+                if closure.syntax.inputs.len() != args.len() {
+                    return Err(self.unknown(span, "a closure with other parameters"));
+                }
+                self.deeper(span, |reader| {
+                    let mut frame = reader
+                        .frames
+                        .get(closure.frame)
+                        .unwrap_or_else(|| reader.frame())
+                        .clone();
+                    frame.exit = Exit::Closure;
+                    frame.loop_base = reader.loops.len();
+                    reader.frames.push(frame);
+                    let env = std::mem::replace(&mut reader.env, closure.env.clone());
+                    let mut result = Ok(());
+                    for (pat, arg) in closure.syntax.inputs.iter().zip(args) {
+                        result = result.and_then(|()| reader.bind_pattern(pat, arg));
+                    }
+                    let result = result.and_then(|()| reader.eval(&closure.syntax.body));
+                    reader.env = env;
+                    reader.frames.pop();
+                    result
+                })
+            }
+            Callee::Path(path) => {
+                let path = Rc::clone(path);
+                self.call_path(&path, args, span)
+            }
+        }
+    }
+
+    /// `function(args)`.
+    pub(super) fn call_expr(&mut self, call: &syn::ExprCall) -> Lift<Value> {
+        let span = call.span();
+        let mut args = Vec::with_capacity(call.args.len());
+        for (i, arg) in call.args.iter().enumerate() {
+            let mut value = self.eval(arg)?;
+            if call.args.iter().skip(i + 1).any(super::expr::may_change) {
+                value = self.hold(value, "arg")?;
+            }
+            args.push(value);
+        }
+        let mut function = &*call.func;
+        while let syn::Expr::Paren(inner) = function {
+            function = &inner.expr;
+        }
+        if let syn::Expr::Path(path) = function {
+            if let Some(slot) = self.local(path) {
+                let value = self.slots.get(slot.0).cloned().unwrap_or(Value::Unit);
+                let value = self.target(value, span)?;
+                return match value {
+                    Value::Callee(function) => self.apply(&function, args, span),
+                    other => Err(self.wrong_kind(span, &other, "a function")),
+                };
+            }
+            return self.call_path(path, args, span);
+        }
+        match self.eval(function)? {
+            Value::Callee(function) => self.apply(&function, args, span),
+            other => Err(self.wrong_kind(span, &other, "a function")),
+        }
+    }
+
+    pub(super) fn segments(path: &syn::Path) -> Vec<String> {
+        path.segments
+            .iter()
+            .map(|segment| segment.ident.to_string())
+            .collect()
+    }
+
+    /// An item that a block of the function being read declares.
+    pub(super) fn local_item(&self, name: &str) -> Option<Rc<syn::Item>> {
+        self.frame()
+            .local_items
+            .iter()
+            .rev()
+            .find(|item| super::items::item_name(item).is_some_and(|ident| ident == name))
+            .cloned()
+    }
+
+    fn call_path(&mut self, path: &syn::ExprPath, args: Vec<Value>, span: Span) -> Lift<Value> {
+        let segments = Self::segments(&path.path);
+        let module = self.frame().module.clone();
+        if path.qself.is_some() {
+            return Err(self.unknown(span, "a call through a trait"));
+        }
+        if let [name] = &segments[..]
+            && let Some(item) = self.local_item(name)
+        {
+            let (file, kind) = (self.frame().file.clone(), self.frame().self_type.clone());
+            return match &*item {
+                syn::Item::Fn(item) => self.inline(
+                    &Inline {
+                        module: &module,
+                        file: &file,
+                        sig: &item.sig,
+                        block: &item.block,
+                        self_type: kind,
+                        generics: path,
+                    },
+                    args,
+                    span,
+                ),
+                _ => Err(self.unknown(span, "this call")),
+            };
+        }
+        match self.items.resolve(&module, &segments) {
+            Found::Item(source, syn::Item::Fn(item)) => {
+                self.depend(&source.path, &item.sig.ident, item);
+                self.inline(
+                    &Inline {
+                        module: &source.path,
+                        file: &source.file,
+                        sig: &item.sig,
+                        block: &item.block,
+                        self_type: None,
+                        generics: path,
+                    },
+                    args,
+                    span,
+                )
+            }
+            Found::Item(source, syn::Item::Struct(item))
+                if matches!(item.fields, syn::Fields::Unnamed(_)) =>
+            {
+                self.depend(&source.path, &item.ident, item);
+                let fields = args
+                    .into_iter()
+                    .enumerate()
+                    .map(|(i, arg)| (i.to_string(), arg))
+                    .collect();
+                Ok(Value::Struct(item.ident.to_string(), fields))
+            }
+            Found::Item(..) => Err(self.unknown(span, "this call")),
+            Found::External(name) => self.call_external(&name, path, args, span),
+        }
+    }
+
+    fn call_external(
+        &mut self,
+        name: &str,
+        path: &syn::ExprPath,
+        mut args: Vec<Value>,
+        span: Span,
+    ) -> Lift<Value> {
+        let segments: Vec<&str> = name
+            .trim_start_matches("std::")
+            .trim_start_matches("core::")
+            .split("::")
+            .collect();
+        match (&segments[..], args.len()) {
+            (["Some"] | ["option", "Option", "Some"] | ["Option", "Some"], 1) => {
+                return Ok(some(args.remove(0)));
+            }
+            (["Vec", "new"] | ["vec", "Vec", "new"], 0) => {
+                let ty = self.types.open(Class::Any);
+                return Ok(Value::View(self.empty_vec("list", ty, span)?));
+            }
+            (["Vec", "with_capacity"] | ["vec", "Vec", "with_capacity"], 1) => {
+                let ty = self.types.open(Class::Any);
+                return Ok(Value::View(self.empty_vec("list", ty, span)?));
+            }
+            (["mem", "swap"], 2) => {
+                let b = args.remove(1);
+                let a = args.remove(0);
+                let (Some(p), Some(q)) = (self.referent(&a, path, 0), self.referent(&b, path, 1))
+                else {
+                    return Err(self.unknown(span, "this `swap`"));
+                };
+                self.swap(&p, &q, span)?;
+                return Ok(Value::Unit);
+            }
+            (["cmp", "max" | "min"], 2) => {
+                let (a, b) = (args.remove(0), args.remove(0));
+                let num = self.num(a, span)?;
+                let method = segments[1];
+                return self.scalar_method(num, method, vec![b], span);
+            }
+            (["iter", "repeat"], 1) => {
+                return Ok(Value::Iter(Box::new(Iter::Repeat(Box::new(
+                    args.remove(0),
+                )))));
+            }
+            (["iter", "zip"], 2) => {
+                let (a, b) = (args.remove(0), args.remove(0));
+                let (a, b) = (self.iterator(a, span)?, self.iterator(b, span)?);
+                return Ok(Value::Iter(Box::new(Iter::Zip(Box::new(a), Box::new(b)))));
+            }
+            _ => {}
+        }
+        // `f32::max(a, b)`, `u32::from(b)`, `f32::from_bits(u)`, `T::from(..)`.
+        if let [kind, method] = segments[..]
+            && let Some(scalar) = self.scalar_named(kind)
+            && !args.is_empty()
+        {
+            let first = args.remove(0);
+            let num = self.num(first, span)?;
+            return match method {
+                "from" if args.is_empty() => self.cast(num, scalar, span).map(Value::Scalar),
+                "from_bits" if scalar.is_float() => {
+                    let bits = if scalar == Scalar::F32 {
+                        Scalar::U32
+                    } else {
+                        Scalar::U64
+                    };
+                    self.unify(num.ty, Ty::Known(bits), span)?;
+                    let expr = self.settle(num.expr);
+                    Ok(Value::scalar(
+                        Expr::Call(Func::FromBits, vec![expr]),
+                        Ty::Known(scalar),
+                    ))
+                }
+                _ => {
+                    self.unify(num.ty, Ty::Known(scalar), span)?;
+                    self.scalar_method(num, method, args, span)
+                }
+            };
+        }
+        if let [kind, method] = segments[..] {
+            let kind = match (kind, &self.frame().self_type) {
+                ("Self", Some(kind)) => kind.clone(),
+                _ => kind.to_owned(),
+            };
+            if let Some((module, item, syn::ImplItem::Fn(member))) =
+                self.items.associated(&kind, method)
+            {
+                let _ = item;
+                self.depend(&module.path, &member.sig.ident, member);
+                return self.inline(
+                    &Inline {
+                        module: &module.path,
+                        file: &module.file,
+                        sig: &member.sig,
+                        block: &member.block,
+                        self_type: Some(kind),
+                        generics: path,
+                    },
+                    args,
+                    span,
+                );
+            }
+        }
+        Err(self.refuse(
+            path.span(),
+            format!("the function `{}` is not known", path_text(&path.path)),
+            "it is not in this crate's sources, so the engine cannot see what it does",
+            "write it out here, or as a function of this crate",
+        ))
+    }
+
+    /// The place that a `&mut` argument refers to.
+    fn referent(&mut self, value: &Value, _path: &syn::ExprPath, _index: usize) -> Option<Place> {
+        match value {
+            Value::Ref(place, _) => Some((**place).clone()),
+            Value::View(view) => {
+                // Owned lists behind `&mut`: where they live is found by what they show.
+                let slot = self.slots.iter().position(|stored| {
+                    matches!(stored, Value::View(other)
+                        if other.buf == view.buf
+                            && other.offset == view.offset
+                            && !matches!(other.own, Own::Borrowed(_)))
+                })?;
+                Some(Place::Slot(SlotId(slot), Vec::new()))
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn scalar_named(&self, name: &str) -> Option<Scalar> {
+        if let Some(Written::Scalar(scalar)) = self.frame().generics.get(name) {
+            return Some(*scalar);
+        }
+        name.parse().ok()
+    }
+}
+
+pub(super) fn some(value: Value) -> Value {
+    Value::Option {
+        some: super::reader::bool_const(true),
+        value: Box::new(value),
+    }
+}
+
+pub(super) fn path_text(path: &syn::Path) -> String {
+    let segments: Vec<String> = path
+        .segments
+        .iter()
+        .map(|segment| segment.ident.to_string())
+        .collect();
+    segments.join("::")
+}

@@ -1,0 +1,200 @@
+//! Finding items of the crate by path: functions, constants, types, and what `use` brings in.
+//!
+//! Knows only the sources that it was given; what is not among them is `External`, and its
+//! normal name (`std::f32::consts::PI`) is all that is known of it.
+
+use super::{SourceCrate, SourceModule};
+
+/// What a path names.
+#[derive(Clone)]
+pub(super) enum Found<'a> {
+    /// An item of the crate: its module and itself.
+    Item(&'a SourceModule, &'a syn::Item),
+    /// Something outside, by its full name.
+    External(String),
+}
+
+/// The items of a crate.
+#[derive(Clone, Copy)]
+pub(super) struct Items<'a> {
+    krate: &'a SourceCrate,
+}
+
+impl<'a> Items<'a> {
+    pub(super) fn new(krate: &'a SourceCrate) -> Self {
+        Items { krate }
+    }
+
+    /// The module at `path`.
+    pub(super) fn module(&self, path: &[String]) -> Option<&'a SourceModule> {
+        self.krate.modules.iter().find(|module| module.path == path)
+    }
+
+    /// What `segments` names, seen from `module`.
+    pub(super) fn resolve(&self, module: &[String], segments: &[String]) -> Found<'a> {
+        self.resolve_deep(module, segments, 0)
+    }
+
+    fn resolve_deep(&self, module: &[String], segments: &[String], depth: usize) -> Found<'a> {
+        let external = || Found::External(segments.join("::"));
+        let Some((first, rest)) = segments.split_first() else {
+            return external();
+        };
+        if depth > 16 {
+            return external();
+        }
+        match first.as_str() {
+            "crate" => return self.resolve_deep(&[], rest, depth + 1),
+            "self" if !rest.is_empty() => return self.resolve_deep(module, rest, depth + 1),
+            "super" => {
+                let parent = &module[..module.len().saturating_sub(1)];
+                return self.resolve_deep(parent, rest, depth + 1);
+            }
+            _ => {}
+        }
+        let Some(source) = self.module(module) else {
+            return external();
+        };
+        if rest.is_empty()
+            && let Some(item) = unique(source, first)
+        {
+            return Found::Item(source, item);
+        }
+        let mut child = module.to_vec();
+        child.push(first.clone());
+        if !rest.is_empty() && self.module(&child).is_some() {
+            return self.resolve_deep(&child, rest, depth + 1);
+        }
+        // Through `use`.
+        let mut globs = Vec::new();
+        for item in &source.items {
+            let syn::Item::Use(item) = item else { continue };
+            let mut imports = Vec::new();
+            flatten(&item.tree, &mut Vec::new(), &mut imports);
+            for (name, path) in imports {
+                match name {
+                    Some(name) if name == *first && path.first() != Some(&name) => {
+                        let full: Vec<String> = path.into_iter().chain(rest.to_vec()).collect();
+                        return self.resolve_deep(module, &full, depth + 1);
+                    }
+                    // `use rand::Rng as rand` and the like would go round in circles.
+                    Some(name) if name == *first => {
+                        let full: Vec<String> = path.into_iter().chain(rest.to_vec()).collect();
+                        return Found::External(full.join("::"));
+                    }
+                    Some(_) => {}
+                    None => globs.push(path),
+                }
+            }
+        }
+        for path in globs {
+            let full: Vec<String> = path.into_iter().chain(segments.to_vec()).collect();
+            if let found @ Found::Item(..) = self.resolve_deep(module, &full, depth + 1) {
+                return found;
+            }
+        }
+        external()
+    }
+
+    /// The method or associated item `name` of type `kind`, wherever its impl stands.
+    pub(super) fn associated(
+        &self,
+        kind: &str,
+        name: &str,
+    ) -> Option<(&'a SourceModule, &'a syn::ItemImpl, &'a syn::ImplItem)> {
+        let mut found = None;
+        for module in &self.krate.modules {
+            for item in &module.items {
+                let syn::Item::Impl(item) = item else {
+                    continue;
+                };
+                if type_name(&item.self_ty).as_deref() != Some(kind) {
+                    continue;
+                }
+                for member in &item.items {
+                    let ident = match member {
+                        syn::ImplItem::Fn(member) => &member.sig.ident,
+                        syn::ImplItem::Const(member) => &member.ident,
+                        _ => continue,
+                    };
+                    if ident == name {
+                        if found.is_some() {
+                            return None; // two of them: which one is a question of types
+                        }
+                        found = Some((module, item, member));
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The last segment of a path type.
+pub(super) fn type_name(ty: &syn::Type) -> Option<String> {
+    match ty {
+        syn::Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),
+        syn::Type::Reference(inner) => type_name(&inner.elem),
+        syn::Type::Paren(inner) => type_name(&inner.elem),
+        syn::Type::Group(inner) => type_name(&inner.elem),
+        _ => None,
+    }
+}
+
+/// The name of an item that a path can name.
+pub(super) fn item_name(item: &syn::Item) -> Option<&syn::Ident> {
+    match item {
+        syn::Item::Fn(item) => Some(&item.sig.ident),
+        syn::Item::Const(item) => Some(&item.ident),
+        syn::Item::Static(item) => Some(&item.ident),
+        syn::Item::Struct(item) => Some(&item.ident),
+        syn::Item::Enum(item) => Some(&item.ident),
+        syn::Item::Type(item) => Some(&item.ident),
+        _ => None,
+    }
+}
+
+/// The one item called `name`: none if `cfg` makes there be several.
+fn unique<'a>(module: &'a SourceModule, name: &str) -> Option<&'a syn::Item> {
+    let mut named = module
+        .items
+        .iter()
+        .filter(|item| item_name(item).is_some_and(|ident| ident == name));
+    let first = named.next()?;
+    named.next().is_none().then_some(first)
+}
+
+type Import = (Option<String>, Vec<String>);
+
+fn flatten(tree: &syn::UseTree, prefix: &mut Vec<String>, into: &mut Vec<Import>) {
+    match tree {
+        syn::UseTree::Path(path) => {
+            prefix.push(path.ident.to_string());
+            flatten(&path.tree, prefix, into);
+            prefix.pop();
+        }
+        syn::UseTree::Name(name) => {
+            let name = name.ident.to_string();
+            let mut path = prefix.clone();
+            if name == "self" {
+                into.push((prefix.last().cloned(), path));
+            } else {
+                path.push(name.clone());
+                into.push((Some(name), path));
+            }
+        }
+        syn::UseTree::Rename(rename) => {
+            let mut path = prefix.clone();
+            if rename.ident != "self" {
+                path.push(rename.ident.to_string());
+            }
+            into.push((Some(rename.rename.to_string()), path));
+        }
+        syn::UseTree::Glob(_) => into.push((None, prefix.clone())),
+        syn::UseTree::Group(group) => {
+            for tree in &group.items {
+                flatten(tree, prefix, into);
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Loops: what changes from one round to the next.
+
+use pragma_spec::Scalar;
+use proc_macro2::Span;
+
+use super::error::Lift;
+use super::fold;
+use super::poly::Poly;
+use super::reader::Reader;
+use super::types::Ty;
+use super::value::Value;
+use crate::ir::{BinaryOp, Expr, Loop, Mark, Stmt};
+
+impl Reader<'_> {
+    /// A counted loop; `read` gets the counter. What a round changes of the slots (the length
+    /// of a `Vec` that grows, a slice that shrinks) must be the same in every round.
+    pub(super) fn for_loop(
+        &mut self,
+        name: &str,
+        (lo, hi, step): (Expr, Expr, u64),
+        read: &mut dyn FnMut(&mut Self, Expr) -> Lift<()>,
+    ) -> Lift<()> {
+        let lo = self.stable_index("start", lo);
+        let hi = self.stable_index("end", hi);
+        let before = self.slots.clone();
+        let saved = self.clone();
+        let mark = self.program.vars.len();
+        self.one_loop(name, (&lo, &hi, step), None, read)?;
+        let after: Vec<Value> = self.slots.iter().take(before.len()).cloned().collect();
+        if after == before {
+            return Ok(());
+        }
+        // Something moves: learn by how much, then read the body again with that in mind.
+        let rates = self.rates(&before, &after, mark);
+        let types = self.types.clone();
+        let table = std::mem::take(&mut self.table);
+        *self = saved;
+        self.types = types;
+        self.table = table;
+        let Some(rates) = rates else {
+            return Err(self.changes_irregularly());
+        };
+        let start = before.clone();
+        self.one_loop(name, (&lo, &hi, step), Some((&start, &rates)), read)?;
+        // After the loop: moved by as much as there were rounds.
+        let span = if step == 1 && (lo == Expr::index(0) || self.le(&lo, &hi)) {
+            self.simplify(fold::binary(BinaryOp::Sub, hi, lo))
+        } else {
+            let distance = self.saturating_sub(hi, lo);
+            let up = fold::binary(BinaryOp::Add, distance, Expr::index(step - 1));
+            fold::binary(BinaryOp::Div, up, Expr::index(step))
+        };
+        let rounds = self.poly(&span);
+        for (slot, (value, rate)) in before.iter().zip(&rates).enumerate() {
+            let moved = self.moved(value, rate, &rounds);
+            if let Value::View(view) = &moved
+                && view.own == super::value::Own::Vec
+                && !rate.is_still()
+            {
+                let (view, len) = (view.clone(), view.len.clone());
+                self.grow(&view, &len);
+            }
+            self.slots[slot] = moved;
+        }
+        Ok(())
+    }
+
+    pub(super) fn changes_irregularly(&self) -> super::error::Interrupt {
+        let span = self.request.function.sig.ident.span();
+        self.refuse(
+            span,
+            "a slice, an iterator or the length of a `Vec` changes irregularly in a loop",
+            "the loop nest must know where a slice begins and how long it is in every round",
+            "use an index: `out[i] = ..` into a `vec![..]` of the full length",
+        )
+    }
+
+    pub(super) fn one_loop(
+        &mut self,
+        name: &str,
+        (lo, hi, step): (&Expr, &Expr, u64),
+        moving: Option<(&[Value], &[Rate])>,
+        read: &mut dyn FnMut(&mut Self, Expr) -> Lift<()>,
+    ) -> Lift<()> {
+        let var = self.var(name, Ty::Known(Scalar::Usize), false);
+        let (low, end) = (self.poly(lo), self.poly(hi));
+        let high = end.sub(&Poly::constant(1));
+        self.bounds.insert(var, (low.clone(), high.clone()));
+        let mut expected = Vec::new();
+        let (body, ()) = self.block(|reader| {
+            // The body runs only if there is a first round.
+            if reader.nonneg(&end) {
+                reader.facts.push(high.sub(&low));
+            }
+            if let Some((before, rates)) = moving {
+                let k = fold::binary(BinaryOp::Sub, Expr::Var(var), lo.clone());
+                let k = fold::binary(BinaryOp::Div, k, Expr::index(step));
+                let k = reader.poly(&k);
+                let next = k.add(&Poly::constant(1));
+                for (slot, (value, rate)) in before.iter().zip(rates).enumerate() {
+                    let now = reader.moved(value, rate, &k);
+                    reader.slots[slot] = now;
+                    expected.push(reader.moved(value, rate, &next));
+                }
+            }
+            read(reader, Expr::Var(var))
+        })?;
+        if moving.is_some() {
+            let mut same = true;
+            for (i, expected) in expected.iter().enumerate() {
+                let found = self.slots[i].clone();
+                same &= self.same_value(&found, expected);
+            }
+            if !same {
+                return Err(self.changes_irregularly());
+            }
+        }
+        self.emit(Stmt::For(Loop {
+            var,
+            lo: lo.clone(),
+            hi: hi.clone(),
+            step,
+            mark: Mark::Serial,
+            body,
+        }));
+        Ok(())
+    }
+
+    /// How much each slot moves in one round; `None` if that is not a number of the outside.
+    pub(super) fn rates(
+        &mut self,
+        before: &[Value],
+        after: &[Value],
+        mark: usize,
+    ) -> Option<Vec<Rate>> {
+        let mut rates = Vec::with_capacity(before.len());
+        for (old, new) in before.iter().zip(after) {
+            if old == new {
+                rates.push(Rate::default());
+                continue;
+            }
+            let (Value::View(a), Value::View(b)) = (old, new) else {
+                return None;
+            };
+            if a.buf != b.buf || a.elem != b.elem || a.own != b.own {
+                return None;
+            }
+            let mut rate = Rate::default();
+            for (into, x, y) in [
+                (&mut rate.offset, &a.offset, &b.offset),
+                (&mut rate.len, &a.len, &b.len),
+            ] {
+                let (x, y) = (self.poly(x), self.poly(y));
+                *into = y.sub(&x);
+            }
+            let outside = |poly: &Poly| {
+                let mut outside = true;
+                self.table.interner.expr(poly).walk(&mut |part| match part {
+                    Expr::Var(var) => outside &= (var.0 as usize) < mark,
+                    Expr::Load { .. } => outside = false,
+                    _ => {}
+                });
+                outside
+            };
+            if !outside(&rate.offset) || !outside(&rate.len) {
+                return None;
+            }
+            rates.push(rate);
+        }
+        Some(rates)
+    }
+
+    pub(super) fn moved(&mut self, value: &Value, rate: &Rate, rounds: &Poly) -> Value {
+        match value {
+            Value::View(view) if !rate.is_still() => {
+                let mut view = view.clone();
+                let offset = self.poly(&view.offset).add(&rate.offset.mul(rounds));
+                let len = self.poly(&view.len).add(&rate.len.mul(rounds));
+                view.offset = self.table.interner.expr(&offset);
+                view.len = self.table.interner.expr(&len);
+                Value::View(view)
+            }
+            other => other.clone(),
+        }
+    }
+
+    pub(super) fn same_value(&mut self, a: &Value, b: &Value) -> bool {
+        match (a, b) {
+            (Value::View(x), Value::View(y)) => {
+                x.buf == y.buf
+                    && x.elem == y.elem
+                    && self.equal(&x.offset, &y.offset)
+                    && self.equal(&x.len, &y.len)
+            }
+            (a, b) => a == b,
+        }
+    }
+
+    /// Reads the body of a `while` or `loop`, which must leave all slots as they were.
+    pub(super) fn unbounded<T>(
+        &mut self,
+        span: Span,
+        read: impl FnOnce(&mut Self) -> Lift<T>,
+    ) -> Lift<(Vec<Stmt>, T)> {
+        let before = self.slots.clone();
+        self.conditional += 1;
+        let result = self.block(read);
+        self.conditional -= 1;
+        let result = result?;
+        if self.slots[..before.len()] != before[..] {
+            return Err(self.refuse(
+                span,
+                "a slice, an iterator or the length of a `Vec` changes in a loop without a count",
+                "the loop nest must know where a slice begins and how long it is in every round",
+                "use `for` over a range, or an index",
+            ));
+        }
+        Ok(result)
+    }
+}
+
+/// What one round of a loop adds to a view.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rate {
+    offset: Poly,
+    len: Poly,
+}
+
+impl Rate {
+    fn is_still(&self) -> bool {
+        self.offset.is_zero() && self.len.is_zero()
+    }
+}

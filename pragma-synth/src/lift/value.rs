@@ -1,0 +1,228 @@
+//! What an expression of the function stands for while it is read.
+
+use std::rc::Rc;
+
+use super::types::Ty;
+use crate::ir::{BufId, Expr, VarId};
+
+/// A scalar expression and its type.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Num {
+    pub(super) expr: Expr,
+    pub(super) ty: Ty,
+}
+
+/// A local variable's storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct SlotId(pub(super) usize);
+
+/// What a view holds per element.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Elem {
+    /// Scalars.
+    Scalar,
+    /// Arrays of this many elements.
+    Array(Box<Elem>, u64),
+}
+
+impl Elem {
+    /// The number of scalars per element.
+    pub(super) fn size(&self) -> u64 {
+        match self {
+            Elem::Scalar => 1,
+            Elem::Array(inner, len) => inner.size().saturating_mul(*len),
+        }
+    }
+}
+
+/// Who owns what a view shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Own {
+    /// A reference; `true` if through `&mut`.
+    Borrowed(bool),
+    /// An array, by value.
+    Array,
+    /// A `Vec`, by value.
+    Vec,
+}
+
+/// A stretch of a buffer. `offset` counts scalars, `len` counts elements; both are stable: they
+/// mention no mutable variable and no memory.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct View {
+    pub(super) buf: BufId,
+    pub(super) offset: Expr,
+    pub(super) len: Expr,
+    pub(super) elem: Elem,
+    pub(super) own: Own,
+}
+
+/// A closure and what it sees.
+#[derive(Clone, Debug)]
+pub(super) struct Closure {
+    pub(super) syntax: Rc<syn::ExprClosure>,
+    pub(super) env: Env,
+    pub(super) frame: usize,
+}
+
+/// A function that a value may be.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Callee {
+    /// A closure.
+    Closure(Rc<Closure>),
+    /// A path such as `f32::max`, as written.
+    Path(Rc<syn::ExprPath>),
+}
+
+impl PartialEq for Closure {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.syntax, &other.syntax)
+    }
+}
+
+/// The names in scope: a list that shares its tail.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Env(Option<Rc<EnvNode>>);
+
+#[derive(Debug)]
+struct EnvNode {
+    name: String,
+    slot: SlotId,
+    rest: Env,
+}
+
+impl Env {
+    pub(super) fn bind(&self, name: &str, slot: SlotId) -> Env {
+        Env(Some(Rc::new(EnvNode {
+            name: name.to_owned(),
+            slot,
+            rest: self.clone(),
+        })))
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<SlotId> {
+        let mut at = &self.0;
+        while let Some(node) = at {
+            if node.name == name {
+                return Some(node.slot);
+            }
+            at = &node.rest.0;
+        }
+        None
+    }
+}
+
+/// Something that can be read and perhaps written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Place {
+    /// A local variable, or a part of one.
+    Slot(SlotId, Vec<usize>),
+    /// A scalar of a buffer; flat index.
+    Elem(BufId, Expr),
+    /// A stretch of a buffer.
+    Sub(View),
+    /// A value without a home.
+    Temp(Box<Value>),
+}
+
+/// The outcome of a comparison. `less` and `equal` are `bool` expressions.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Order {
+    pub(super) less: Expr,
+    pub(super) equal: Expr,
+}
+
+/// What an expression stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    /// `()`.
+    Unit,
+    /// Control does not come back.
+    Never,
+    /// A scalar.
+    Scalar(Num),
+    /// A mutable scalar variable (in slots only).
+    Cell(VarId),
+    /// A reference to a scalar, or to a whole variable; `true` if `&mut`.
+    Ref(Box<Place>, bool),
+    /// A slice, array or `Vec`.
+    View(View),
+    /// A tuple or the fields of a struct.
+    Tuple(Vec<Value>),
+    /// A struct with named fields.
+    Struct(String, Vec<(String, Value)>),
+    /// An iterator, or a range.
+    Iter(Box<Iter>),
+    /// A function.
+    Callee(Callee),
+    /// `Some(value)` where `some` holds; elsewhere `value` means nothing.
+    Option { some: Expr, value: Box<Value> },
+    /// An `Ordering`.
+    Order(Order),
+    /// A string literal, for messages.
+    Text,
+}
+
+impl Value {
+    pub(super) fn scalar(expr: Expr, ty: Ty) -> Value {
+        Value::Scalar(Num { expr, ty })
+    }
+}
+
+/// An iterator, as a tree of adapters.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Iter {
+    /// Elements of a view; `by_ref` gives references, which are `&mut` if `mutable`.
+    Elems {
+        view: View,
+        by_ref: bool,
+        mutable: bool,
+    },
+    /// `lo..hi`; `hi` is `None` for `lo..`. `inclusive` for `lo..=hi`.
+    Range {
+        lo: Num,
+        hi: Option<Num>,
+        inclusive: bool,
+    },
+    /// Consecutive stretches of `size` elements, `count` of them.
+    Chunks {
+        view: View,
+        size: Expr,
+        count: Expr,
+        mutable: bool,
+        /// Whether the last one may be shorter.
+        ragged: bool,
+    },
+    /// Overlapping stretches.
+    Windows { view: View, size: Expr, count: Expr },
+    /// Pairs.
+    Zip(Box<Iter>, Box<Iter>),
+    /// `(index, item)`.
+    Enumerate(Box<Iter>),
+    /// Items through a function.
+    Map(Box<Iter>, Callee),
+    /// Items by value.
+    Copied(Box<Iter>),
+    /// Backwards.
+    Rev(Box<Iter>),
+    /// Without the first.
+    Skip(Box<Iter>, Expr),
+    /// Only the first.
+    Take(Box<Iter>, Expr),
+    /// Every n-th.
+    StepBy(Box<Iter>, Expr),
+    /// Over and over.
+    Cycle(Box<Iter>),
+    /// One after the other.
+    Chain(Box<Iter>, Box<Iter>),
+    /// Only those that a predicate likes.
+    Filter(Box<Iter>, Callee),
+    /// Those that a function gives `Some` for.
+    FilterMap(Box<Iter>, Callee),
+    /// While a predicate holds.
+    TakeWhile(Box<Iter>, Callee),
+    /// An iterator per item.
+    FlatMap(Box<Iter>, Callee),
+    /// The same value, for ever.
+    Repeat(Box<Value>),
+}

@@ -1,0 +1,107 @@
+//! Reading case files: modules, kernels, attributes.
+
+use pragma_spec::{KernelAttribute, KernelSignature};
+use pragma_synth::ir;
+use pragma_synth::lift::{KernelRequest, Lifted, SourceCrate, SourceModule, Unliftable, lift};
+
+/// A crate of one file, with its inline modules.
+pub fn source_crate(file: &str, text: &str) -> SourceCrate {
+    let parsed = syn::parse_file(text).unwrap();
+    let mut krate = SourceCrate::default();
+    add_module(&mut krate, Vec::new(), file, parsed.items);
+    krate
+}
+
+/// Adds a module and those inside it.
+pub fn add_module(krate: &mut SourceCrate, path: Vec<String>, file: &str, items: Vec<syn::Item>) {
+    for item in &items {
+        if let syn::Item::Mod(module) = item
+            && let Some((_, inner)) = &module.content
+        {
+            let mut path = path.clone();
+            path.push(module.ident.to_string());
+            add_module(krate, path, file, inner.clone());
+        }
+    }
+    krate.modules.push(SourceModule {
+        path,
+        file: file.to_owned(),
+        items,
+    });
+}
+
+/// A function to be read.
+pub struct Kernel {
+    pub module: Vec<String>,
+    pub function: syn::ItemFn,
+    pub attribute: KernelAttribute,
+}
+
+/// The `pub fn`s of a crate, in order.
+pub fn kernels(krate: &SourceCrate) -> Vec<Kernel> {
+    let mut kernels = Vec::new();
+    for module in &krate.modules {
+        for item in &module.items {
+            if let syn::Item::Fn(function) = item
+                && matches!(function.vis, syn::Visibility::Public(_))
+            {
+                kernels.push(Kernel {
+                    module: module.path.clone(),
+                    function: function.clone(),
+                    attribute: attribute(function),
+                });
+            }
+        }
+    }
+    kernels
+}
+
+fn attribute(function: &syn::ItemFn) -> KernelAttribute {
+    let mut text = String::new();
+    for attr in &function.attrs {
+        if let syn::Meta::NameValue(meta) = &attr.meta
+            && let syn::Expr::Lit(syn::ExprLit {
+                lit: syn::Lit::Str(doc),
+                ..
+            }) = &meta.value
+            && let Some(rest) = doc.value().trim().strip_prefix("attr:")
+        {
+            text.push_str(rest);
+        }
+    }
+    KernelAttribute::parse(text.parse().unwrap()).unwrap()
+}
+
+impl Kernel {
+    pub fn lift(&self, krate: &SourceCrate) -> Result<Lifted, Unliftable> {
+        let signature = KernelSignature::from_syn(&self.function.sig)
+            .unwrap_or_else(|error| panic!("{}: {error:?}", self.function.sig.ident));
+        lift(&KernelRequest {
+            krate,
+            module: &self.module,
+            function: &self.function,
+            attribute: &self.attribute,
+            signature: &signature,
+        })
+    }
+
+    /// The program as text, or the refusal.
+    pub fn describe(&self, krate: &SourceCrate) -> String {
+        match self.lift(krate) {
+            Ok(lifted) => {
+                if let Err(errors) = ir::verify::verify(&lifted.program) {
+                    panic!("{}\n{errors:#?}", ir_text(&lifted.program));
+                }
+                ir_text(&lifted.program)
+            }
+            Err(refusal) => format!(
+                "# {refusal}\n# why: {}\n# help: {}\n",
+                refusal.why, refusal.help
+            ),
+        }
+    }
+}
+
+fn ir_text(program: &ir::Program) -> String {
+    program.to_string()
+}
