@@ -6,6 +6,7 @@
 
 mod body;
 mod lines;
+mod names;
 mod native;
 mod parallel_loop;
 pub mod scalar;
@@ -69,6 +70,7 @@ pub fn emit_variants(
     let mut uses = body::Uses::default();
     let mut functions = Vec::new();
     for (program, entry) in variants {
+        let program = &names::with_free_names(program);
         let mut unit = Unit {
             program,
             entry,

@@ -65,11 +65,7 @@ impl Reader<'_> {
     }
 
     /// `while i < n { ..; i += 1; }` as a counted loop; false if it is not one after all.
-    fn counted_while(
-        &mut self,
-        inner: &syn::ExprWhile,
-        counted: &Counted<'_>,
-    ) -> Lift<bool> {
+    fn counted_while(&mut self, inner: &syn::ExprWhile, counted: &Counted<'_>) -> Lift<bool> {
         let Some(slot) = self.env.find(&counted.name) else {
             return Ok(false);
         };
