@@ -264,6 +264,12 @@ fn unroll(program: &Program, result: &mut Program, axis: &str, factor: u32) -> R
     if found.inner.mark != Mark::Serial {
         return Err(format!("`{axis}` is already scheduled"));
     }
+    if depend::jumps(&found.inner.body) {
+        return Err("it may leave an iteration early".to_owned());
+    }
+    if !depend::bounds_are_fixed(found.inner, &found.inner.body) {
+        return Err("it changes its own bounds".to_owned());
+    }
     set_mark(program, result, axis, Mark::Unroll { factor });
     Ok(())
 }
@@ -278,6 +284,12 @@ fn split(program: &Program, result: &mut Program, axis: &str, factor: u64) -> Re
     }
     if found.inner.step != 1 {
         return Err("its step is not 1".to_owned());
+    }
+    if depend::jumps(&found.inner.body) {
+        return Err("it may leave an iteration early".to_owned());
+    }
+    if !depend::bounds_are_fixed(found.inner, &found.inner.body) {
+        return Err("it changes its own bounds".to_owned());
     }
     let inner = found.inner.clone();
     let outer_var = result.add_var(&format!("{axis}_block"), Scalar::Usize, false);

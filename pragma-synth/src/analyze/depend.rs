@@ -240,6 +240,8 @@ fn reductions(program: &Program, of: &Loop) -> Result<Vec<Reduction>, Hazard> {
     reduce::find(program, &of.body).map_err(Hazard::Carried)
 }
 
+const VARYING: Hazard = Hazard::Body("it changes its own bounds");
+
 /// What running `of` in vectors of several iterations rests on: its reductions, or why it may
 /// not be done.
 ///
@@ -266,6 +268,9 @@ pub fn vectorizable(program: &Program, scope: &Scope, of: &Loop) -> Result<Vec<R
     if of.step != 1 {
         return Err(Hazard::Body("its step is not 1"));
     }
+    if !bounds_are_fixed(of, &of.body) {
+        return Err(VARYING);
+    }
     iterations_are_private(program, scope, of)?;
     reductions(program, of)
 }
@@ -282,6 +287,9 @@ pub fn parallelizable(
 ) -> Result<Vec<Reduction>, Hazard> {
     if leaves(&of.body, true) {
         return Err(Hazard::Exit);
+    }
+    if !bounds_are_fixed(of, &of.body) {
+        return Err(VARYING);
     }
     iterations_are_private(program, scope, of)?;
     let reductions = reductions(program, of)?;
@@ -308,6 +316,53 @@ fn leaves(body: &[Stmt], own_level: bool) -> bool {
     })
 }
 
+/// Whether an iteration with this body may end before the end of the body, or end its loop.
+pub fn jumps(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match stmt {
+        Stmt::Break | Stmt::Continue => true,
+        Stmt::If {
+            then, otherwise, ..
+        } => jumps(then) || jumps(otherwise),
+        // Those inside another loop are about that one.
+        _ => false,
+    })
+}
+
+/// Whether the bounds of `of` have the same value whenever they are evaluated while `body` runs.
+pub fn bounds_are_fixed(of: &Loop, body: &[Stmt]) -> bool {
+    let mut fixed = true;
+    for bound in [&of.lo, &of.hi] {
+        bound.walk(&mut |node| match node {
+            Expr::Var(var) => fixed &= !assigns(body, *var),
+            Expr::Load { buf, .. } => fixed &= !stores(body, *buf),
+            _ => {}
+        });
+    }
+    fixed
+}
+
+fn assigns(body: &[Stmt], wanted: VarId) -> bool {
+    any_stmt(
+        body,
+        &mut |stmt| matches!(stmt, Stmt::Assign { var, .. } if *var == wanted),
+    )
+}
+
+fn stores(body: &[Stmt], wanted: BufId) -> bool {
+    any_stmt(
+        body,
+        &mut |stmt| matches!(stmt, Stmt::Store { buf, .. } | Stmt::Alloc { buf, .. } if *buf == wanted),
+    )
+}
+
+fn any_stmt(body: &[Stmt], test: &mut dyn FnMut(&Stmt) -> bool) -> bool {
+    let mut found = false;
+    for stmt in body {
+        stmt.walk(&mut |stmt| found |= test(stmt));
+    }
+    found
+}
+
 /// Whether `second`, directly behind `first`, may run in the same loop.
 ///
 /// # Errors
@@ -321,8 +376,11 @@ pub fn fusable(
     if (&first.lo, &first.hi, first.step) != (&second.lo, &second.hi, second.step) {
         return Err(Hazard::Body("the loops run over different ranges"));
     }
-    if leaves(&first.body, true) || leaves(&second.body, true) {
+    if leaves(&first.body, true) || leaves(&second.body, true) || jumps(&first.body) {
         return Err(Hazard::Exit);
+    }
+    if !bounds_are_fixed(first, &first.body) || !bounds_are_fixed(first, &second.body) {
+        return Err(VARYING);
     }
     for var in reduce::carried(&first.body) {
         if mentions(&second.body, var) {

@@ -111,7 +111,7 @@ impl Native<'_> {
                 };
                 // A cast directly in front of `<` would read as the start of generics.
                 let mut left = self.print_beside(a, b).at_least(Tightness::BitOr);
-                if left.contains(" as ") && !left.starts_with('(') {
+                if ends_in_type(&left) {
                     left = format!("({left})");
                 }
                 let right = self.print(b).at_least(Tightness::BitOr);
@@ -200,7 +200,7 @@ impl Native<'_> {
             return Printed::new(format!("{receiver}.{method}({arg})"), Tightness::Postfix);
         }
         let mut left = self.print_beside(a, b).at_least(level);
-        if symbol == "<<" && left.contains(" as ") && !left.starts_with('(') {
+        if symbol == "<<" && ends_in_type(&left) {
             left = format!("({left})");
         }
         // The right operand must bind tighter: operators of one level group to the left.
@@ -282,6 +282,13 @@ impl Native<'_> {
         );
         Printed::new(text, Tightness::Postfix)
     }
+}
+
+/// Whether text ends in `as f32`.
+fn ends_in_type(text: &str) -> bool {
+    let mut words = text.rsplit(' ');
+    let last = words.next();
+    words.next() == Some("as") && last.is_some_and(|word| word.parse::<Scalar>().is_ok())
 }
 
 /// The Rust method of a function on a value of type `scalar`.

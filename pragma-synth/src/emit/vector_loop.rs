@@ -178,7 +178,17 @@ impl Unit<'_> {
                     .iter()
                     .any(|other| matches!(other, Stmt::Let { var, .. } if index.mentions(*var)));
                 let elem = self.program.buf(*buf).elem;
-                (!local && matches!(elem.bytes(), 4 | 8)).then(|| (*buf, native.place(*buf, index)))
+                // Only the first of several stores would be known to be aligned.
+                let mut stores = 0;
+                for other in &inner.body {
+                    other.walk(&mut |other| {
+                        let same = matches!(other, Stmt::Store { buf: of, .. } if of == buf);
+                        stores += usize::from(same);
+                    });
+                }
+                // The vectors of integers have no streaming store.
+                let known = matches!(elem, Scalar::F32 | Scalar::F64);
+                (!local && known && stores == 1).then(|| (*buf, native.place(*buf, index)))
             }
             _ => None,
         })

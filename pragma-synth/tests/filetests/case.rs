@@ -8,6 +8,7 @@ use pragma_synth::ir::interp::{Argument, Arguments, Buffer, Domain, Value};
 use pragma_synth::ir::text::parse;
 use pragma_synth::ir::{Param, Program};
 
+#[derive(Clone)]
 pub struct File {
     pub path: PathBuf,
     pub name: String,
@@ -18,6 +19,7 @@ pub struct File {
     pub f64_differs: bool,
 }
 
+#[derive(Clone)]
 pub struct Case {
     /// Line of `run:`, from 0.
     pub line: usize,
@@ -25,6 +27,7 @@ pub struct Case {
     pub expect: Expect,
 }
 
+#[derive(Clone)]
 pub enum Expect {
     Gives(Values),
     Traps(String),
@@ -176,7 +179,7 @@ fn assignments(text: &str) -> Vec<(String, Vec<String>)> {
 }
 
 /// Results as text, by name.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Values(pub Vec<(String, Vec<String>)>);
 
 impl Values {

@@ -30,15 +30,25 @@ const TYPES: [Scalar; 13] = [
     Scalar::Isize,
 ];
 
+/// How iterations of a loop may end early.
+#[derive(Clone, Copy, PartialEq)]
+enum Jumps {
+    Nowhere,
+    Continue,
+    Anywhere,
+}
+
 pub struct Random<'a> {
     bytes: std::slice::Iter<'a, u8>,
     program: Program,
     /// Visible variables, innermost last; the flag says that `Assign` may be tried.
     vars: Vec<(VarId, bool)>,
+    /// Visible loop counters, each with the dimension that it stays below.
+    counters: Vec<(VarId, usize)>,
     /// Visible buffers, each with the dimension that is its length.
     bufs: Vec<(BufId, usize)>,
-    /// Enclosing loops: whether one may leave them.
-    loops: Vec<bool>,
+    /// Enclosing loops.
+    loops: Vec<Jumps>,
     names: u32,
     statements: u32,
     /// Only functions whose results are the same wherever they are compiled.
@@ -54,6 +64,7 @@ pub fn program(bytes: &[u8], exact: bool) -> (Program, Case) {
             ..Program::default()
         },
         vars: Vec::new(),
+        counters: Vec::new(),
         bufs: Vec::new(),
         loops: Vec::new(),
         names: 0,
@@ -96,7 +107,8 @@ impl Random<'_> {
     }
 
     fn declare(&mut self) -> Case {
-        let dims = [self.below(5) + 1, self.below(3) + 1];
+        const SIZES: [usize; 8] = [1, 2, 3, 5, 8, 17, 33, 40];
+        let dims = [SIZES[self.below(8)], SIZES[self.below(4)]];
         self.program.dims = vec!["n".to_owned(), "m".to_owned()];
         let mut inputs = vec![
             ("n".to_owned(), vec![dims[0].to_string()]),
@@ -207,11 +219,22 @@ impl Random<'_> {
             if self.statements > 40 {
                 break;
             }
-            body.push(self.stmt(depth));
+            let stmt = self.stmt(depth);
+            if let Stmt::For(first) = &stmt
+                && first.mark == Mark::Serial
+                && self.chance(3)
+            {
+                let (lo, hi, step) = (first.lo.clone(), first.hi.clone(), first.step);
+                body.push(stmt);
+                body.push(self.loop_over(depth, lo, hi, step, Mark::Serial));
+            } else {
+                body.push(stmt);
+            }
         }
-        if !self.loops.is_empty() && self.chance(6) {
+        let jumps = self.loops.last().copied().unwrap_or(Jumps::Nowhere);
+        if jumps != Jumps::Nowhere && self.chance(6) {
             let cond = self.expr(Scalar::Bool, 2);
-            let out = if self.loops.last() == Some(&true) && self.chance(2) {
+            let out = if jumps == Jumps::Anywhere && self.chance(2) {
                 Stmt::Break
             } else {
                 Stmt::Continue
@@ -326,11 +349,16 @@ impl Random<'_> {
         } else {
             Expr::index(0)
         };
-        let hi = match self.below(3) {
+        let hi = match self.below(5) {
             2 => Expr::index(3),
-            dim => Expr::Dim(dim),
+            3 => {
+                // May change while the loop runs, which evaluates it once.
+                let any = self.expr(Scalar::Usize, 2);
+                Expr::Call(Func::Min, vec![any, Expr::Dim(0)])
+            }
+            dim => Expr::Dim(dim % 2),
         };
-        let step = self.below(3) as u64 + 1;
+        let step = [1, 1, 2, 3][self.below(4)];
         let outermost = self.loops.is_empty();
         // `verify` wants vector loops innermost and parallel loops outermost, both without a way
         // out; blocks of depth 0 contain no loop, but they may allocate.
@@ -342,12 +370,24 @@ impl Random<'_> {
             3 | 4 => Mark::Unroll { factor: 2 },
             _ => Mark::Serial,
         };
+        self.loop_over(depth, lo, hi, step, mark)
+    }
+
+    fn loop_over(&mut self, depth: u32, lo: Expr, hi: Expr, step: u64, mark: Mark) -> Stmt {
         let var = self.var(Scalar::Usize, false);
         self.vars.push((var, false));
-        self.loops.push(!matches!(mark, Mark::Parallel { .. }));
+        if let Expr::Dim(dim) = hi {
+            self.counters.push((var, dim));
+        }
+        self.loops.push(match mark {
+            Mark::Serial => Jumps::Anywhere,
+            Mark::Unroll { .. } => Jumps::Nowhere,
+            _ => Jumps::Continue,
+        });
         let body = self.block(depth - 1);
         self.loops.pop();
         self.vars.pop();
+        self.counters.retain(|(counter, _)| *counter != var);
         // Where what came out qualifies, make it a vector loop.
         let simple = body.iter().all(|stmt| {
             let mut simple = true;
@@ -391,7 +431,7 @@ impl Random<'_> {
             Expr::Var(counter),
             Expr::Const(Const::Int(Scalar::U8, 4)),
         );
-        self.loops.push(true);
+        self.loops.push(Jumps::Anywhere);
         let mut body = self.block(depth - 1);
         self.loops.pop();
         let next = Expr::binary(
@@ -424,7 +464,14 @@ impl Random<'_> {
 
     /// An index below dimension `dim`.
     fn index(&mut self, dim: usize) -> Expr {
-        let any = self.expr(Scalar::Usize, 2);
+        let fitting: Vec<_> = self.counters.iter().filter(|(_, of)| *of == dim).collect();
+        if let Some((counter, _)) = fitting.last() {
+            let counter = *counter;
+            if !self.chance(4) {
+                return Expr::Var(counter);
+            }
+        }
+        let any = self.expr(Scalar::Usize, 1);
         Expr::binary(BinaryOp::Rem, any, Expr::Dim(dim))
     }
 
@@ -483,8 +530,11 @@ impl Random<'_> {
             return self.variable(scalar);
         }
         let (buf, dim) = fitting[self.below(fitting.len())];
-        let any = self.expr(Scalar::Usize, depth - 1);
-        Expr::load(buf, Expr::binary(BinaryOp::Rem, any, Expr::Dim(dim)))
+        if depth == 0 {
+            return self.variable(scalar);
+        }
+        let index = self.index(dim);
+        Expr::load(buf, index)
     }
 
     fn binary(&mut self, scalar: Scalar, depth: u32) -> Expr {

@@ -31,7 +31,7 @@ kernel corners(mut a: f32, n: dim, r#type: i8, stream: bool, alloc: mut [f64; (n
   alloc tmp: local [f32;] len n fill f32::INFINITY
   alloc[0] = g
   stream alloc[n] = 1e300f64
-  for k in n - 1..n * 2 step 3 unroll(factor = 2) {
+  for k in n - 1..n * 2 step 3 {
     if stream {
       f = tmp[k]
       if b {
@@ -44,6 +44,8 @@ kernel corners(mut a: f32, n: dim, r#type: i8, stream: bool, alloc: mut [f64; (n
     } else {
       panic!
     }
+  }
+  for z in 0..n unroll(factor = 2) {
   }
   for q in 0..n parallel(grain = 1, serial_below = 2) vector(unroll = 3) {
   }

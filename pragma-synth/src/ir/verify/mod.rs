@@ -15,7 +15,8 @@
 //!   a program that returns scalars ends in one on every path;
 //! - loop steps are at least 1; marks have sane numbers; a `Vector` loop contains no loop, no
 //!   allocation and no way out (`Break`, `Return`); a `Parallel` loop is in no vector, parallel
-//!   or `while` loop and has no way out; a `ParallelVector` loop is both.
+//!   or `while` loop and has no way out; a `ParallelVector` loop is both; an
+//!   `Unroll` loop has no `Break` or `Continue` of its own.
 //!
 //! Not checked, because it depends on values or is the business of `analyze`: that indices are
 //! in bounds, that every element of a `Return` buffer is written, that integer divisors are not
@@ -393,6 +394,10 @@ mod tests {
         complains(
             &body("for i in 0..n vector(unroll = 1) { break }"),
             "vector",
+        );
+        complains(
+            &body("for i in 0..n unroll(factor = 2) { if b { continue } }"),
+            "unrolled",
         );
         complains(
             &body("for i in 0..n parallel(grain = 1, serial_below = 0) vector(unroll = 0) { }"),

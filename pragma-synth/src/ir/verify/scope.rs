@@ -36,6 +36,7 @@ pub(super) fn check(program: &Program, errors: &mut Vec<VerifyError>) {
 enum Enclosing {
     While,
     Plain,
+    Unroll,
     Vector,
     Parallel,
     ParallelVector,
@@ -157,6 +158,9 @@ impl Checker<'_> {
                 {
                     self.complain("a vector or parallel loop has no way out");
                 }
+                Some(Enclosing::Unroll) => {
+                    self.complain("an iteration of an unrolled loop runs to its end");
+                }
                 Some(_) => {}
             },
             Stmt::Return(values) => self.return_values(values),
@@ -214,7 +218,7 @@ impl Checker<'_> {
                 if factor < 2 {
                     self.complain(format!("a factor of {factor}"));
                 }
-                Enclosing::Plain
+                Enclosing::Unroll
             }
         };
         let visible = self.visible.len();
