@@ -7,6 +7,9 @@ use super::bottleneck::{Bottleneck, Diagnosis};
 use super::conductor::{Best, Conductor, ROOF_REACHED, Why};
 use super::plan::Plan;
 
+/// Blocks beyond this many innermost iterations leave too few of them to share out.
+const LARGEST_GRAIN: u64 = 1 << 20;
+
 impl Conductor {
     /// What holds the reference back, as far as its structure shows.
     pub(super) fn diagnose_reference(&self) -> Diagnosis {
@@ -260,7 +263,7 @@ impl Conductor {
                 offer("four times the grain", &|plan| {
                     plan.parallel
                         .values_mut()
-                        .for_each(|(grain, _)| *grain *= 4);
+                        .for_each(|(grain, _)| *grain = (*grain * 4).min(LARGEST_GRAIN));
                 });
                 offer("two vectors per step in plain loops", &|plan| {
                     scale(plan, false, &|_| 2)
