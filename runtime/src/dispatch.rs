@@ -1,6 +1,6 @@
 //! Compile-time checks that the code emitted by `#[pragma_kernel]` makes about its own place in the crate.
 //!
-//! Not for hand-written code. Choosing a tier is [`crate::tier`]'s work.
+//! Not for hand-written code. Choosing a tier is [`crate::tier`](mod@crate::tier)'s work.
 
 /// Whether the module path `actual` (what `module_path!()` gives) is the module `expected_tail` of its crate.
 ///

@@ -83,7 +83,7 @@ macro_rules! float_type {
                     let t = self.trunc();
                     let up = self.sub(t).abs().ge($T::splat(0.5));
                     let one = $T($n::select(up.0, $n::splat(1.0), $n::splat(0.0)));
-                    t.add(one.copysign(self)).copysign(self)
+                    t.add(one.copysign(self))
                 }
                 /// The nearest integer, halves to the even one.
                 pub fn round_ties_even(self) -> $T { $T($n::round_ties_even(self.0)) }

@@ -53,7 +53,7 @@ impl F32 {
             let small = a.mul_add(a.mul(a).poly(ERF), a);
             // From 3.92 on the result is 1 to the last bit.
             let x = F32::splat(3.95).pick_lt(a);
-            let large = F32::splat(1.0).sub(x.mul(x.poly(LN_ERFC)).exp());
+            let large = F32::splat(1.0).sub(x.mul(x.poly(LN_ERFC)).exp_bounded());
             a.lt(F32::splat(0.9)).select_f32(small, large).copysign(self)
         }
 

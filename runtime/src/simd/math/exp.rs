@@ -122,7 +122,12 @@ macro_rules! exponentials {
                 pub fn exp(self) -> $T {
                     // This order of operands keeps NaN.
                     let x = $T::splat($c::HIGHEST).pick_lt($T::splat($c::LOWEST).pick_gt(self));
-                    let (e, n) = x.exp_parts();
+                    x.exp_bounded()
+                }
+
+                /// e^x for x within the bounds of `exp`.
+                pub(super) fn exp_bounded(self) -> $T {
+                    let (e, n) = self.exp_parts();
                     e.add($T::splat(1.0)).scale(n)
                 }
 
@@ -148,8 +153,7 @@ macro_rules! exponentials {
                     let square = a.mul(a);
                     let small = square.mul(a).mul_add(square.poly($c::TANH), a);
                     // tanh a = 1 - 2 / (e^2a + 1).
-                    let (e, n) = $T::splat($c::HIGHEST_TANH).pick_lt(a.add(a)).exp_parts();
-                    let power = e.add($T::splat(1.0)).scale(n);
+                    let power = $T::splat($c::HIGHEST_TANH).pick_lt(a.add(a)).exp_bounded();
                     let large = $T::splat(1.0).sub($T::splat(2.0).div(power.add($T::splat(1.0))));
                     let is_small = a.lt($T::splat($c::SMALL_TANH));
                     $T($n::select(is_small.0, small.0, large.0)).copysign(self)
@@ -160,7 +164,7 @@ macro_rules! exponentials {
                 /// Error below 2 ulp, also where the result is denormal.
                 pub fn sigmoid(self) -> $T {
                     // e^-|x| never overflows: for negative x, multiply both sides of the fraction by e^x.
-                    let power = self.abs().neg().exp();
+                    let power = $T::splat($c::LOWEST).pick_gt(self.abs().neg()).exp_bounded();
                     let one = $T::splat(1.0);
                     let negative = self.lt($T::zero());
                     let scale = $T($n::select(negative.0, power.0, one.0));
