@@ -16,12 +16,13 @@ impl Reader<'_> {
         cond: &Expr,
         read: impl FnOnce(&mut Self) -> Lift<T>,
     ) -> Lift<(Vec<Stmt>, T)> {
+        let outside = self.conditional;
         self.conditional += 1;
         let result = self.block(|reader| {
             reader.assume(cond);
             read(reader)
         });
-        self.conditional -= 1;
+        self.conditional = outside;
         result
     }
 
@@ -51,7 +52,9 @@ impl Reader<'_> {
             (None, None) => return Ok(()),
             (Some(state), None) | (None, Some(state)) => state,
             (Some(a), Some(b)) => {
-                if a != b {
+                // The second has those slots too that the first made.
+                let common = a.len().min(b.len());
+                if a[..common] != b[..common] {
                     return Err(self.refuse(
                         span,
                         "a slice, an iterator or the length of a `Vec` changes on one path only",

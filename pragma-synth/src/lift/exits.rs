@@ -131,8 +131,9 @@ impl Reader<'_> {
         let unless = fold::not(cond.clone());
         // What comes after the branch belongs to no condition that the data decides, as far as
         // lengths are concerned: they are still learnt from it.
-        self.conditional -= usize::from(self.conditional > 0);
+        let outside = self.conditional;
         let (otherwise, second, state_b) = self.branch_state(&unless, |reader| {
+            reader.conditional = outside;
             let value = reader.statements(rest, tail)?;
             if tail == Tail::Function {
                 reader.finish_early(value, span)

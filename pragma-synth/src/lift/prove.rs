@@ -410,6 +410,9 @@ impl Reader<'_> {
             let mut most: Option<Poly> = None;
             let mut clear = true;
             for (_, reach) in self.reaches.iter().filter(|(other, _)| *other == param) {
+                if self.nonneg(&len.sub(reach)) {
+                    continue;
+                }
                 most = match most {
                     None => Some(reach.clone()),
                     Some(old) if self.nonneg(&old.sub(reach)) => Some(old),

@@ -176,7 +176,7 @@ impl ShapeTable {
     }
 
     /// How `a` could equal `b`: a free dimension that makes it so.
-    pub(super) fn equate(&self, a: &Poly, b: &Poly) -> Option<Refinement> {
+    pub(super) fn equate(&mut self, a: &Poly, b: &Poly) -> Option<Refinement> {
         let diff = a.sub(b);
         let mut dims: Vec<usize> = diff
             .atoms()
@@ -199,13 +199,47 @@ impl ShapeTable {
             };
             if let Some(value) = rest.scale(-1).div_exact(&factor)
                 && self.is_size(&value)
-                && !value.atoms().contains(&Atom::Dim(dim))
+                && !self.mentions(&value, dim)
+                && !self.mentions(&factor, dim)
                 && value.as_constant().is_none_or(|value| value >= 1)
             {
                 return Some(Refinement::Is(dim, value));
             }
         }
+        // `n / 4` and `m / 4` are equal if `n` and `m` are.
+        let (mut all, mut free) = (Vec::new(), Vec::new());
+        self.interner.expr(&diff).walk(&mut |part| {
+            if let Expr::Dim(dim) = part {
+                all.push(*dim);
+                if self.is_free(*dim) {
+                    free.push(*dim);
+                }
+            }
+        });
+        for dim in free {
+            for other in &all {
+                if *other == dim {
+                    continue;
+                }
+                let same = self.interner.expr(&diff).map(&mut |part| match part {
+                    Expr::Dim(d) if d == dim => Expr::Dim(*other),
+                    part => part,
+                });
+                if self.interner.poly(&same).is_zero() {
+                    return Some(Refinement::Is(dim, Poly::atom(Atom::Dim(*other))));
+                }
+            }
+        }
         None
+    }
+
+    /// Whether `dim` occurs anywhere in `poly`.
+    fn mentions(&self, poly: &Poly, dim: usize) -> bool {
+        let mut found = false;
+        self.interner
+            .expr(poly)
+            .walk(&mut |part| found |= matches!(part, Expr::Dim(d) if *d == dim));
+        found
     }
 
     /// How `len - plus` could be a multiple of `divisor`.
@@ -217,7 +251,7 @@ impl ShapeTable {
         let &[Atom::Dim(dim)] = &len.atoms()[..] else {
             return None;
         };
-        let uses = |poly: &Poly| poly.atoms().contains(&Atom::Dim(dim));
+        let uses = |poly: &Poly| self.mentions(poly, dim);
         let alone = *len == Poly::atom(Atom::Dim(dim));
         (alone && self.is_free(dim) && !uses(divisor) && !uses(plus)).then(|| {
             Refinement::Multiple {

@@ -4,11 +4,21 @@
 //! what its attribute would. Beside it stands the text of the programs it is read as.
 //! `PRAGMA_BLESS=1` rewrites those.
 
+mod meaning;
 mod support;
 
 use std::path::Path;
 
+use meaning::meanings;
 use support::{kernels, source_crate};
+
+meanings!(quickstart, quickstart_means_the_same, "cases/quickstart.rs":
+    saxpy(_, _, _), dot(_, _), gelu(_, _), softmax(_, _), rms_norm(_, _, _, _),
+    layer_norm(_, _, _, _, _), cosine(_, _), argmax(_, _, _));
+
+meanings!(spellings, spellings_mean_the_same, "cases/spellings.rs": saxpy_index(_, _, _), saxpy_n(_, _, _, _), saxpy_for_each(_, _, _), saxpy_while(_, _, _), saxpy_vec(_, _, _), saxpy_push(_, _, _), dot_index(_, _), dot_fold(_, _), dot_enumerate(_, _), dot_map_range(_, _), dot_chunks(_, _), dot_unrolled(_, _), gelu_helper(_, _), gelu_in_place(_), gelu_collect(_), gelu_closure(_, _), gelu_sqrt(_, _), softmax_index(_, _, _, _), softmax_rows_slices(_, _), softmax_iter(_, _, _), softmax_reduce(_, _), rms_norm_rows(_, _, _, _, _, _), rms_norm_named_rows(_, _, _, _), rms_norm_one(_, _, _), layer_norm_chunks(_, _, _, _), layer_norm_two_sums(_, _, _, _), cosine_helpers(_, _), cosine_zip(_, _), cosine_fold(_, _), cosine_rows(_, _, _), argmax_first(_, _, _), argmax_max_by(_, _, _), argmax_partial(_, _, _), argmax_fold(_, _, _), argmax_collect(_, _));
+
+meanings!(idioms, idioms_mean_the_same, "cases/idioms.rs": quantize(_, _, _), dequantize(_, _, _, _), luma(_, _), luma_chunks(_, _), matmul(_, _, _, _, _, _), matvec(_, _, _), transpose(_, _, _, _), cumsum(_), cumsum_index(_), diff(_, _), fir(_, _, _), count_byte(_, _), count_filter(_, _), sum_positive(_), any_negative(_), all_below(_, _), first_above(_, _), hamming(_, _), xor_key(_, _), xor_cycle(_, _), min_max(_), max_int(_), min_copied(_), relu_if(_), leaky(_, _), three_way(_, _), clamp_border(_, _), stencil(_, _, _, _), every_second(_, _), step_range(_), reverse(_, _), reverse_range(_, _), skip_take(_), triangle(_, _, _), histogram(_, _), gather(_, _, _), wrapping(_, _), local_table(_, _), early_return(_), helper_early(_, _), helper_search(_, _), if_let_search(_, _), continues(_, _), breaks(_), escape(_, _, _), pooled(_, _, _), rope(_, _, _), interleaved(_), matrix3(_, _, _), ema(_, _, _), block_scale(_, _, _), block_dot(_, _), alpha_over(_, _), filled(_, _, _), copied(_, _), signed_loop(_, _), small_signed(_), float_math(_, _), ordering(_, _), max_pool(_, _, _), assert_bound(_, _));
 
 #[test]
 fn golden() {
