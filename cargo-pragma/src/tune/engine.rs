@@ -26,50 +26,40 @@ pub enum Step {
     Stop(String),
 }
 
-/// Where the time of a candidate goes, as far as it is known. Every number says where it comes from.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Profile {
-    /// The time that the machine's own ceilings allow, from traffic counted in the program; computed.
-    pub roof_ns: Option<f64>,
-    /// What bounds the roof: `DRAM bandwidth`, `FMA`; computed.
-    pub roof: Option<String>,
-    /// Read from the machine code.
-    pub statics: Option<StaticFacts>,
-}
-
-/// Facts read from the machine code of the hottest loops.
+/// Facts read from the machine code of the hottest loops, without running it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StaticFacts {
-    /// Part of vector instructions that use the widest registers of the target.
-    pub widest: f64,
-    /// Stores to and loads from the stack inside the loops.
+    /// Share of floating-point instructions that are scalar, 0 to 1.
+    pub scalar_share: f64,
+    /// Loads and stores of spilled registers.
     pub spills: u32,
-    /// Fused multiply-adds over all floating-point instructions.
+    /// Fused multiply-adds per floating-point instruction, 0 to 1.
     pub fma_density: f64,
-    /// Instructions that load single lanes from computed addresses.
-    pub gathers: u32,
-    /// Divisions and square roots.
-    pub divisions: u32,
+    /// Width in bits of the widest vectors used.
+    pub widest: u32,
 }
 
 /// How the last candidate came out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Feedback {
-    /// rustc refused it.
-    DoesNotBuild(String),
-    /// Its results are wrong; the first difference.
-    Wrong(String),
-    /// It could not be judged.
-    Unproven(String),
+    /// It did not build, is wrong, or could not be judged: a sentence.
+    Refused(String),
     /// It is right, and this fast.
     Measured {
         /// Against the reference.
         timing: Timing,
-        /// Whether it is the best of this search so far.
-        best: bool,
-        /// What limits it.
-        profile: Profile,
+        /// What its machine code shows, where it was read.
+        facts: Option<StaticFacts>,
     },
+}
+
+/// What limits a version, and the numbers it rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Limit {
+    /// A name: `bandwidth`, `spills`.
+    pub bottleneck: String,
+    /// The numbers, each with its unit and whether it is measured or static.
+    pub evidence: String,
 }
 
 /// A writer of kernels for one function, target and size.
@@ -80,6 +70,9 @@ pub trait Engine {
     /// The next step, given how the last proposal came out (`None` before the first).
     fn next(&mut self, feedback: Option<&Feedback>) -> Step;
 
-    /// What limits a candidate with this profile and time, in a few words.
-    fn bottleneck(&self, timing: &Timing, profile: &Profile) -> Option<String>;
+    /// What limits the best version that it has heard of.
+    fn limit(&self) -> Option<Limit>;
+
+    /// Which part of the machine's own ceiling a call of this many nanoseconds reaches.
+    fn roof_fraction(&self, ns: f64) -> Option<f64>;
 }

@@ -2,7 +2,7 @@
 
 use pragma_spec::{TuneSize, VerificationRecord};
 
-use super::engine::Profile;
+use super::engine::StaticFacts;
 use crate::history::Timing;
 
 /// How thoroughly to verify.
@@ -67,6 +67,6 @@ pub trait Evaluator {
         effort: Effort,
     ) -> Result<Timing, String>;
 
-    /// What limits a verified candidate at `tune`.
-    fn profile(&mut self, proven: &Self::Proven, tune: &TuneSize, threads: usize) -> Profile;
+    /// What the machine code of a verified candidate shows, if it can be read.
+    fn facts(&mut self, proven: &Self::Proven) -> Option<StaticFacts>;
 }

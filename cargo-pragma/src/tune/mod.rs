@@ -8,7 +8,7 @@ pub mod search;
 mod select;
 
 pub use account::{Account, Allowance};
-pub use engine::{Engine, Feedback, Profile, Proposal, StaticFacts, Step};
+pub use engine::{Engine, Feedback, Limit, Proposal, StaticFacts, Step};
 pub use evaluator::{Depth, Effort, Evaluator, Judgement};
 
 pub use select::{Contender, WORTH_IT, variants};

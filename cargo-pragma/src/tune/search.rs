@@ -7,12 +7,12 @@ use pragma_spec::TuneSize;
 use serde_json::json;
 
 use super::account::Allowance;
-use super::engine::{Engine, Feedback, Profile, Proposal, Step};
+use super::engine::{Engine, Feedback, Limit, Proposal, Step};
 use super::evaluator::{Depth, Effort, Evaluator, Judgement};
 use super::interrupt;
 use crate::cli::exit::Failure;
 use crate::history::{
-    CandidateId, History, HistoryError, NewCandidate, SearchId, SearchKey, Timing,
+    CandidateId, History, HistoryError, Known, NewCandidate, SearchId, SearchKey, Timing,
 };
 
 /// What one search works on.
@@ -47,10 +47,6 @@ pub struct Best {
     pub engine: String,
     /// Its time.
     pub timing: Timing,
-    /// What limits it.
-    pub profile: Profile,
-    /// The same in a few words.
-    pub bottleneck: Option<String>,
 }
 
 /// How a search ended.
@@ -58,6 +54,8 @@ pub struct Best {
 pub struct Found {
     /// The fastest verified candidate, however it compares with the reference.
     pub best: Option<Best>,
+    /// What limits the best version.
+    pub limit: Option<Limit>,
     /// Candidates tried.
     pub tried: u64,
     /// Candidates that survived verification.
@@ -102,6 +100,10 @@ pub fn run<E: Evaluator>(
     let (stop, budget_ended) = loop {
         interrupt::check()?;
         if let Some(spent) = allowance.spent() {
+            // The engine hears of the last candidate too: what it says of limits is then up to date.
+            if feedback.is_some() {
+                engine.next(feedback.as_ref());
+            }
             break (spent.to_owned(), true);
         }
         match engine.next(feedback.as_ref()) {
@@ -122,6 +124,7 @@ pub fn run<E: Evaluator>(
         }
     };
     Ok(Found {
+        limit: engine.limit(),
         best: search.best,
         tried: allowance.tried(),
         proven: search.proven,
@@ -172,98 +175,116 @@ impl<P> Search<'_, P> {
             .history
             .candidate(request.search, &new)
             .map_err(internal)?;
-        if let Some(known) = known {
-            let timing = known.timings.iter().rev().find(|timing| {
-                timing.tune == tune
-                    && usize::try_from(timing.threads).is_ok_and(|n| n == request.threads)
-            });
-            let feedback = match (known.verdict.as_str(), timing) {
-                ("does-not-build", _) => Some(Feedback::DoesNotBuild(known.evidence.clone())),
-                ("wrong", _) => Some(Feedback::Wrong(known.evidence.clone())),
-                ("verified", Some(timing)) => {
-                    self.proven += 1;
-                    let profile = Profile::default();
-                    let best = self.keep_if_better(proposal, row, engine, timing, &profile, None);
-                    Some(Feedback::Measured {
-                        timing: timing.clone(),
-                        best,
-                        profile,
-                    })
-                }
-                // What could not be judged may be judged now.
-                _ => None,
-            };
-            if let Some(feedback) = feedback {
-                request
-                    .history
-                    .verdict(row, Depth::Search.name(), &known.verdict, &known.evidence)
-                    .map_err(internal)?;
-                if let Feedback::Measured { timing, .. } = &feedback {
-                    request.history.timing(row, timing).map_err(internal)?;
-                }
-                return Ok((row, feedback));
-            }
-        }
-        let verdict = |name: &str, evidence: &str| {
-            request
-                .history
-                .verdict(row, Depth::Search.name(), name, evidence)
-                .map_err(internal)
-        };
-        let feedback = match evaluator.judge(&proposal.source, request.entry, Depth::Search) {
-            Judgement::DoesNotBuild(message) => {
-                verdict("does-not-build", &json!({ "rustc": message }).to_string())?;
-                self.last_failure = Some("a candidate does not compile".to_owned());
-                Feedback::DoesNotBuild(message)
-            }
-            Judgement::Wrong(sentence, evidence) => {
-                verdict("wrong", &evidence)?;
-                self.last_failure = Some(sentence.clone());
-                Feedback::Wrong(sentence)
-            }
-            Judgement::Unproven(reason) => {
-                verdict("unproven", &json!({ "reason": reason }).to_string())?;
-                self.last_failure = Some(reason.clone());
-                Feedback::Unproven(reason)
-            }
-            Judgement::Proven(proven, _) => {
-                verdict("verified", "{}")?;
-                self.proven += 1;
-                let timed = evaluator.time(
-                    &proven,
-                    self.best_proven.as_ref(),
-                    request.tune,
-                    request.threads,
-                    Effort::Search,
-                );
-                match timed {
-                    Err(reason) => {
-                        self.last_failure = Some(reason.clone());
-                        Feedback::Unproven(reason)
-                    }
-                    Ok(timing) => {
-                        request.history.timing(row, &timing).map_err(internal)?;
-                        let profile = evaluator.profile(&proven, request.tune, request.threads);
-                        let text = serde_json::to_string(&profile).unwrap_or_default();
-                        request.history.profile(row, &text).map_err(internal)?;
-                        let best = self.keep_if_better(
-                            proposal,
-                            row,
-                            engine,
-                            &timing,
-                            &profile,
-                            Some(proven),
-                        );
-                        Feedback::Measured {
-                            timing,
-                            best,
-                            profile,
-                        }
-                    }
-                }
-            }
+        let feedback = match known.map(|known| self.recall(known, &tune, proposal, row, engine)) {
+            Some(Ok(Some(feedback))) => feedback,
+            Some(Err(failure)) => return Err(failure),
+            // What could not be judged or timed before may be now.
+            Some(Ok(None)) | None => self.judge(proposal, row, engine, evaluator)?,
         };
         Ok((row, feedback))
+    }
+
+    /// What an earlier run found out counts as if it were found out now.
+    fn recall(
+        &mut self,
+        known: Known,
+        tune: &str,
+        proposal: &Proposal,
+        row: CandidateId,
+        engine: &dyn Engine,
+    ) -> Result<Option<Feedback>, Failure> {
+        let history = self.request.history;
+        let threads = u32::try_from(self.request.threads).unwrap_or(u32::MAX);
+        let timing = known
+            .timings
+            .iter()
+            .rev()
+            .find(|timing| timing.tune == tune && timing.threads == threads);
+        let feedback = match (known.verdict.as_str(), timing) {
+            ("does-not-build" | "wrong", _) => {
+                let reason = format!("{} in an earlier run", known.verdict);
+                self.last_failure = Some(reason.clone());
+                Feedback::Refused(reason)
+            }
+            ("verified", Some(timing)) => {
+                history.timing(row, timing).map_err(internal)?;
+                self.proven += 1;
+                self.keep_if_better(proposal, row, engine, timing, None);
+                Feedback::Measured {
+                    timing: timing.clone(),
+                    facts: None,
+                }
+            }
+            _ => return Ok(None),
+        };
+        history
+            .verdict(row, Depth::Search.name(), &known.verdict, &known.evidence)
+            .map_err(internal)?;
+        Ok(Some(feedback))
+    }
+
+    fn judge<E: Evaluator<Proven = P>>(
+        &mut self,
+        proposal: &Proposal,
+        row: CandidateId,
+        engine: &dyn Engine,
+        evaluator: &mut E,
+    ) -> Result<Feedback, Failure> {
+        let request = self.request;
+        let judgement = evaluator.judge(&proposal.source, request.entry, Depth::Search);
+        let (verdict, evidence, reason) = match judgement {
+            Judgement::DoesNotBuild(message) => (
+                "does-not-build",
+                json!({ "rustc": message }).to_string(),
+                "it does not compile".to_owned(),
+            ),
+            Judgement::Wrong(sentence, evidence) => ("wrong", evidence, sentence),
+            Judgement::Unproven(reason) => {
+                ("unproven", json!({ "reason": reason }).to_string(), reason)
+            }
+            Judgement::Proven(proven, _) => {
+                request
+                    .history
+                    .verdict(row, Depth::Search.name(), "verified", "{}")
+                    .map_err(internal)?;
+                self.proven += 1;
+                return self.time(proposal, row, engine, evaluator, proven);
+            }
+        };
+        request
+            .history
+            .verdict(row, Depth::Search.name(), verdict, &evidence)
+            .map_err(internal)?;
+        self.last_failure = Some(reason.clone());
+        Ok(Feedback::Refused(reason))
+    }
+
+    fn time<E: Evaluator<Proven = P>>(
+        &mut self,
+        proposal: &Proposal,
+        row: CandidateId,
+        engine: &dyn Engine,
+        evaluator: &mut E,
+        proven: P,
+    ) -> Result<Feedback, Failure> {
+        let request = self.request;
+        let best = self.best_proven.as_ref();
+        let timed = evaluator.time(&proven, best, request.tune, request.threads, Effort::Search);
+        let timing = match timed {
+            Ok(timing) => timing,
+            Err(reason) => {
+                self.last_failure = Some(reason.clone());
+                return Ok(Feedback::Refused(reason));
+            }
+        };
+        request.history.timing(row, &timing).map_err(internal)?;
+        let facts = evaluator.facts(&proven);
+        if let Some(facts) = &facts {
+            let text = serde_json::to_string(facts).unwrap_or_default();
+            request.history.profile(row, &text).map_err(internal)?;
+        }
+        self.keep_if_better(proposal, row, engine, &timing, Some(proven));
+        Ok(Feedback::Measured { timing, facts })
     }
 
     fn keep_if_better(
@@ -272,27 +293,21 @@ impl<P> Search<'_, P> {
         candidate: CandidateId,
         engine: &dyn Engine,
         timing: &Timing,
-        profile: &Profile,
         proven: Option<P>,
-    ) -> bool {
+    ) {
         // Speedups are paired with the reference in the same minutes, so they compare better than times do.
-        if self
-            .best
-            .as_ref()
-            .is_some_and(|best| best.timing.speedup >= timing.speedup)
+        if let Some(best) = &self.best
+            && best.timing.speedup >= timing.speedup
         {
-            return false;
+            return;
         }
         self.best = Some(Best {
             proposal: proposal.clone(),
             candidate,
             engine: engine.name().to_owned(),
             timing: timing.clone(),
-            profile: profile.clone(),
-            bottleneck: engine.bottleneck(timing, profile),
         });
         self.best_proven = proven;
-        true
     }
 }
 
@@ -304,6 +319,7 @@ fn internal(error: HistoryError) -> Failure {
 mod tests {
     use super::*;
     use crate::cli::budget::Budget;
+    use crate::tune::StaticFacts;
     use crate::tune::account::Account;
     use pragma_spec::VerificationRecord;
 
@@ -328,7 +344,11 @@ mod tests {
             Step::Try(proposal(self.next - 1))
         }
 
-        fn bottleneck(&self, _: &Timing, _: &Profile) -> Option<String> {
+        fn limit(&self) -> Option<Limit> {
+            None
+        }
+
+        fn roof_fraction(&self, _: f64) -> Option<f64> {
             None
         }
     }
@@ -380,8 +400,8 @@ mod tests {
             })
         }
 
-        fn profile(&mut self, _: &f64, _: &TuneSize, _: usize) -> Profile {
-            Profile::default()
+        fn facts(&mut self, _: &f64) -> Option<StaticFacts> {
+            None
         }
     }
 
@@ -446,7 +466,7 @@ mod tests {
             Some("5")
         );
         assert!(
-            matches!(heard[1], Feedback::Wrong(_)) && matches!(heard[2], Feedback::DoesNotBuild(_))
+            matches!(heard[1], Feedback::Refused(_)) && matches!(heard[2], Feedback::Refused(_))
         );
 
         // The same again, from memory: nothing is judged twice.
