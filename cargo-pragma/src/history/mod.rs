@@ -328,6 +328,31 @@ impl History {
         }))
     }
 
+    /// The actions of the fastest verified candidate for a size under the same key, if there is one.
+    ///
+    /// # Errors
+    /// If the database refuses.
+    pub fn best(
+        &self,
+        key: &SearchKey,
+        tune: &str,
+        threads: u32,
+    ) -> Result<Option<Vec<String>>, HistoryError> {
+        let actions: Option<String> = self
+            .connection
+            .query_row(
+                "SELECT c.actions FROM measurements m JOIN candidates c ON c.id = m.candidate \
+                 JOIN searches s ON s.id = c.search \
+                 WHERE s.key = ? AND m.tune = ? AND m.threads = ? AND NOT EXISTS \
+                 (SELECT 1 FROM verdicts v WHERE v.candidate = c.id AND v.verdict != 'verified') \
+                 ORDER BY m.speedup DESC LIMIT 1",
+                params![key.hash(), tune, threads],
+                |row| row.get(0),
+            )
+            .optional()?;
+        Ok(actions.map(|actions| actions.lines().map(str::to_owned).collect()))
+    }
+
     /// The searches for a kernel, newest first, at most `limit`.
     ///
     /// # Errors
@@ -498,6 +523,15 @@ mod tests {
             history
                 .known(&key("f"), "other", "search")
                 .expect("an answer"),
+            None
+        );
+
+        let best = history
+            .best(&key("f"), "n = 4096", 1)
+            .expect("an answer");
+        assert_eq!(best.as_deref(), Some(new.actions));
+        assert_eq!(
+            history.best(&key("f"), "n = 4096", 2).expect("an answer"),
             None
         );
 

@@ -6,6 +6,8 @@ mod evaluator;
 pub mod interrupt;
 pub mod search;
 mod select;
+pub mod sizes;
+pub mod synth;
 
 pub use account::{Account, Allowance};
 pub use engine::{Engine, Feedback, Limit, Proposal, StaticFacts, Step};

@@ -52,8 +52,8 @@ pub struct Best {
 /// How a search ended.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The fastest verified candidate, however it compares with the reference.
-    pub best: Option<Best>,
+    /// The verified candidates that were timed, fastest first, however they compare with the reference.
+    pub ranked: Vec<Best>,
     /// What limits the best version.
     pub limit: Option<Limit>,
     /// Candidates tried.
@@ -81,6 +81,7 @@ pub fn run<E: Evaluator>(
 ) -> Result<Found, Failure> {
     let mut search = Search {
         request,
+        timed: Vec::new(),
         best: None,
         best_proven: None,
         rows: Vec::new(),
@@ -93,7 +94,7 @@ pub fn run<E: Evaluator>(
         search.consider(seed, None, engine, evaluator)?;
         watch(
             allowance.tried(),
-            search.best.as_ref().map(|best| &best.timing),
+            search.best_timing(),
         );
     }
     let mut feedback = None;
@@ -118,14 +119,14 @@ pub fn run<E: Evaluator>(
                 feedback = Some(result);
                 watch(
                     allowance.tried(),
-                    search.best.as_ref().map(|best| &best.timing),
+                    search.best_timing(),
                 );
             }
         }
     };
     Ok(Found {
         limit: engine.limit(),
-        best: search.best,
+        ranked: search.ranked(),
         tried: allowance.tried(),
         proven: search.proven,
         stop,
@@ -136,7 +137,9 @@ pub fn run<E: Evaluator>(
 
 struct Search<'a, P> {
     request: &'a Request<'a>,
-    best: Option<Best>,
+    timed: Vec<Best>,
+    /// Which of them is the best.
+    best: Option<usize>,
     /// The best version as a loaded candidate; none if its times come from an earlier run.
     best_proven: Option<P>,
     /// Rows of the engine's own proposals, in order.
@@ -155,6 +158,18 @@ impl<P> Search<'_, P> {
     ) -> Result<(CandidateId, Feedback), Failure> {
         let request = self.request;
         let tune = request.tune.to_string();
+        let again = self
+            .timed
+            .iter()
+            .find(|one| one.proposal.source == proposal.source);
+        if let Some(again) = again {
+            // A version from an earlier run, which the engine now proposes by itself.
+            let feedback = Feedback::Measured {
+                timing: again.timing.clone(),
+                facts: None,
+            };
+            return Ok((again.candidate, feedback));
+        }
         let known = if request.resume {
             request
                 .history
@@ -209,7 +224,7 @@ impl<P> Search<'_, P> {
             ("verified", Some(timing)) => {
                 history.timing(row, timing).map_err(internal)?;
                 self.proven += 1;
-                self.keep_if_better(proposal, row, engine, timing, None);
+                self.keep(proposal, row, engine, timing, None);
                 Feedback::Measured {
                     timing: timing.clone(),
                     facts: None,
@@ -283,11 +298,11 @@ impl<P> Search<'_, P> {
             let text = serde_json::to_string(facts).unwrap_or_default();
             request.history.profile(row, &text).map_err(internal)?;
         }
-        self.keep_if_better(proposal, row, engine, &timing, Some(proven));
+        self.keep(proposal, row, engine, &timing, Some(proven));
         Ok(Feedback::Measured { timing, facts })
     }
 
-    fn keep_if_better(
+    fn keep(
         &mut self,
         proposal: &Proposal,
         candidate: CandidateId,
@@ -296,18 +311,41 @@ impl<P> Search<'_, P> {
         proven: Option<P>,
     ) {
         // Speedups are paired with the reference in the same minutes, so they compare better than times do.
-        if let Some(best) = &self.best
-            && best.timing.speedup >= timing.speedup
-        {
-            return;
+        let better = self
+            .best_timing()
+            .is_none_or(|best| best.speedup < timing.speedup);
+        if better {
+            self.best = Some(self.timed.len());
+            self.best_proven = proven;
         }
-        self.best = Some(Best {
+        self.timed.push(Best {
             proposal: proposal.clone(),
             candidate,
             engine: engine.name().to_owned(),
             timing: timing.clone(),
         });
-        self.best_proven = proven;
+    }
+
+    fn best_timing(&self) -> Option<&Timing> {
+        self.best
+            .and_then(|index| self.timed.get(index))
+            .map(|best| &best.timing)
+    }
+
+    /// The timed versions, fastest first; each source once.
+    fn ranked(mut self) -> Vec<Best> {
+        self.timed
+            .sort_by(|a, b| b.timing.speedup.total_cmp(&a.timing.speedup));
+        let mut ranked: Vec<Best> = Vec::with_capacity(self.timed.len());
+        for best in self.timed {
+            if ranked
+                .iter()
+                .all(|known| known.proposal.source != best.proposal.source)
+            {
+                ranked.push(best);
+            }
+        }
+        ranked
     }
 }
 
@@ -473,8 +511,8 @@ mod tests {
         let (again, fake, heard_again) = search(&history, true, Vec::new(), &Budget::default());
         assert_eq!(fake.judged, 0);
         assert_eq!(
-            again.best.map(|best| best.proposal),
-            found.best.map(|best| best.proposal)
+            again.ranked.first().map(|best| &best.proposal),
+            found.ranked.first().map(|best| &best.proposal)
         );
         assert_eq!(heard_again.len(), heard.len());
     }
@@ -490,8 +528,8 @@ mod tests {
         let (found, _, _) = search(&history, false, vec![proposal(9)], &budget);
         assert_eq!((found.tried, found.budget_ended), (3, true));
         assert_eq!(
-            found.best.map(|best| best.proposal.source),
-            Some("9".to_owned())
+            found.ranked.first().map(|best| best.proposal.source.as_str()),
+            Some("9")
         );
         let searches = history.searches("p", "dot", 1).expect("searches");
         assert_eq!(searches[0].candidates.len(), 3);

@@ -75,7 +75,11 @@ pub fn sizes(
     if attribute.tunes.is_empty() {
         return Ok(chosen(signature, program, shapes));
     }
-    attribute.tunes.iter().map(|tune| read(tune, signature, program, shapes)).collect()
+    attribute
+        .tunes
+        .iter()
+        .map(|tune| read(tune, signature, program, shapes))
+        .collect()
 }
 
 fn read(
@@ -85,25 +89,45 @@ fn read(
     shapes: &[(String, Shape)],
 ) -> Result<Size, BadSize> {
     for (name, _) in &tune.values {
-        let scalar = signature.param(name).is_some_and(|param| matches!(param.kind, ParamKind::Scalar(_)));
+        let scalar = signature
+            .param(name)
+            .is_some_and(|param| matches!(param.kind, ParamKind::Scalar(_)));
         if !scalar && !program.dims.contains(name) {
-            let known = if program.dims.is_empty() { "none".to_owned() } else { program.dims.join(", ") };
-            return Err(BadSize::Unknown { tune: tune.to_string(), name: name.clone(), known });
+            let known = if program.dims.is_empty() {
+                "none".to_owned()
+            } else {
+                program.dims.join(", ")
+            };
+            return Err(BadSize::Unknown {
+                tune: tune.to_string(),
+                name: name.clone(),
+                known,
+            });
         }
     }
     let mut dims = Vec::with_capacity(program.dims.len());
     for dim in &program.dims {
-        let value = tune
-            .get(dim)
-            .ok_or_else(|| BadSize::Missing { tune: tune.to_string(), dim: dim.clone() })?;
+        let value = tune.get(dim).ok_or_else(|| BadSize::Missing {
+            tune: tune.to_string(),
+            dim: dim.clone(),
+        })?;
         if value < 1.0 || value.fract() != 0.0 || value > 1e15 {
-            return Err(BadSize::Value { tune: tune.to_string(), dim: dim.clone() });
+            return Err(BadSize::Value {
+                tune: tune.to_string(),
+                dim: dim.clone(),
+            });
         }
         dims.push(value as u64);
     }
-    let elements = elements(signature, &program.dims, &dims, shapes)
-        .ok_or_else(|| BadSize::Shape { tune: tune.to_string() })?;
-    Ok(Size { tune: tune.clone(), dims, elements })
+    let elements =
+        elements(signature, &program.dims, &dims, shapes).ok_or_else(|| BadSize::Shape {
+            tune: tune.to_string(),
+        })?;
+    Ok(Size {
+        tune: tune.clone(),
+        dims,
+        elements,
+    })
 }
 
 /// Grows all dimensions together until a target is reached or the work gets too much.
@@ -116,13 +140,24 @@ fn chosen(signature: &KernelSignature, program: &Program, shapes: &[(String, Sha
             let dims: Vec<u64> = (0..program.dims.len())
                 .map(|i| 1u64 << ((step + i) / count + 3).min(40))
                 .collect();
-            let Some(elements) = elements(signature, &program.dims, &dims, shapes) else { continue };
+            let Some(elements) = elements(signature, &program.dims, &dims, shapes) else {
+                continue;
+            };
             let work = traffic::traffic(program, &dims);
             if elements > most || work.flops + work.integer_ops > MOST_WORK {
                 break;
             }
-            let values = program.dims.iter().cloned().zip(dims.iter().map(|d| *d as f64)).collect();
-            found = Some(Size { tune: TuneSize { values }, dims, elements });
+            let values = program
+                .dims
+                .iter()
+                .cloned()
+                .zip(dims.iter().map(|d| *d as f64))
+                .collect();
+            found = Some(Size {
+                tune: TuneSize { values },
+                dims,
+                elements,
+            });
         }
         found
     };
@@ -138,7 +173,12 @@ fn elements(
     dims: &[u64],
     shapes: &[(String, Shape)],
 ) -> Option<u64> {
-    let lookup = |name: &str| names.iter().position(|known| known == name).and_then(|i| dims.get(i).copied());
+    let lookup = |name: &str| {
+        names
+            .iter()
+            .position(|known| known == name)
+            .and_then(|i| dims.get(i).copied())
+    };
     let mut total = 0u64;
     for param in &signature.params {
         if !matches!(param.kind, ParamKind::Slice { .. }) {

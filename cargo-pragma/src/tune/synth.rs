@@ -51,7 +51,10 @@ impl Synth {
             seed: purpose.seed,
             reference_ns: None,
         };
-        Synth { conductor: Conductor::new(program.clone(), setting), plans: Vec::new() }
+        Synth {
+            conductor: Conductor::new(program.clone(), setting),
+            plans: Vec::new(),
+        }
     }
 
     /// The best plan heard of, to start other searches from.
@@ -67,7 +70,9 @@ impl Engine for Synth {
 
     fn next(&mut self, feedback: Option<&Feedback>) -> Step {
         let heard = feedback.map(|feedback| match feedback {
-            Feedback::Refused(reason) => conduct::Feedback::Refused { reason: reason.clone() },
+            Feedback::Refused(reason) => conduct::Feedback::Refused {
+                reason: reason.clone(),
+            },
             Feedback::Measured { timing, facts } => conduct::Feedback::Measured {
                 ns: timing.candidate_ns,
                 reference_ns: timing.reference_ns,
@@ -91,7 +96,10 @@ impl Engine for Synth {
                 Step::Try(Proposal {
                     actions: proposal.actions.iter().map(Action::to_string).collect(),
                     source: proposal.source,
-                    rationale: format!("{}; {} ({})", why.change, why.diagnosis.bottleneck, why.diagnosis.evidence),
+                    rationale: format!(
+                        "{}; {} ({})",
+                        why.change, why.diagnosis.bottleneck, why.diagnosis.evidence
+                    ),
                     parent,
                 })
             }
@@ -101,7 +109,10 @@ impl Engine for Synth {
     fn limit(&self) -> Option<Limit> {
         self.conductor.best()?;
         let diagnosis = self.conductor.diagnosis();
-        Some(Limit { bottleneck: diagnosis.bottleneck.to_string(), evidence: diagnosis.evidence })
+        Some(Limit {
+            bottleneck: diagnosis.bottleneck.to_string(),
+            evidence: diagnosis.evidence,
+        })
     }
 
     fn roof_fraction(&self, ns: f64) -> Option<f64> {
@@ -118,7 +129,10 @@ pub fn realise(
     exact: bool,
     actions: &[String],
 ) -> Option<Proposal> {
-    let parsed: Vec<Action> = actions.iter().map(|text| text.parse().ok()).collect::<Option<_>>()?;
+    let parsed: Vec<Action> = actions
+        .iter()
+        .map(|text| text.parse().ok())
+        .collect::<Option<_>>()?;
     let scheduled = action::apply_all(program, &parsed).ok()?;
     let source = emit::emit(&scheduled, target, entry, EmitOptions { contract: !exact }).ok()?;
     Some(Proposal {
@@ -127,4 +141,35 @@ pub fn realise(
         rationale: "it was best in an earlier run".to_owned(),
         parent: None,
     })
+}
+
+/// One file's items for several versions of a program: entry names and action lists.
+///
+/// # Errors
+/// A sentence if a version does not apply to this program, or cannot be written.
+pub fn combine(
+    program: &Program,
+    target: Target,
+    exact: bool,
+    versions: &[(&str, &[String])],
+) -> Result<String, String> {
+    let mut scheduled = Vec::with_capacity(versions.len());
+    for (entry, actions) in versions {
+        let actions: Vec<Action> = actions
+            .iter()
+            .map(|text| {
+                text.parse()
+                    .map_err(|_| format!("`{text}` is not an action of this version"))
+            })
+            .collect::<Result<_, _>>()?;
+        let program =
+            action::apply_all(program, &actions).map_err(|illegal| illegal.to_string())?;
+        scheduled.push((program, *entry));
+    }
+    let versions: Vec<(&Program, &str)> = scheduled
+        .iter()
+        .map(|(program, entry)| (program, *entry))
+        .collect();
+    emit::emit_variants(&versions, target, EmitOptions { contract: !exact })
+        .map_err(|error| error.to_string())
 }
