@@ -165,13 +165,8 @@ pub struct TuneArgs {
     /// Kernels to tune, even where nothing has changed [default: all that are not fresh]
     #[arg(value_name = "KERNEL")]
     pub kernels: Vec<String>,
-    /// Targets: cpu (every tier this machine has), x86-64-v3, x86-64-v4, cuda
-    #[arg(
-        long,
-        value_name = "TARGETS",
-        value_delimiter = ',',
-        default_value = "cpu"
-    )]
+    /// Targets: cpu (every tier this machine has), x86-64-v3, x86-64-v4, cuda [default: cpu]
+    #[arg(long, value_name = "TARGETS", value_delimiter = ',')]
     pub target: Vec<String>,
     /// Engines that write kernels: synth
     #[arg(
@@ -187,7 +182,7 @@ pub struct TuneArgs {
     /// Search and report, but write nothing into the package
     #[arg(long)]
     pub dry_run: bool,
-    /// Compilers to run at once [default: the number of cores]
+    /// Jobs that cargo runs at once while it builds the package [default: cargo's own]
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
     /// Continue an interrupted run: what was judged before is not judged again
@@ -204,7 +199,7 @@ pub struct TuneArgs {
 /// Flags of `check`.
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
-    /// Do not build or run anything: compare files only
+    /// Do not run kernels: compare files and compile only
     #[arg(long)]
     pub no_run: bool,
     /// See [`Common`].
@@ -248,6 +243,9 @@ pub struct CleanArgs {
     /// Say what would be removed, and remove nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Remove the history of earlier runs too
+    #[arg(long)]
+    pub all: bool,
     /// See [`Common`].
     #[command(flatten)]
     pub common: Common,

@@ -75,11 +75,11 @@ fn dispatch(command: &Command, shell: &Shell) -> CommandResult {
         Command::Init(args) => command::init::run(args, shell),
         Command::List(args) => command::list::run(args, shell),
         Command::Doctor(args) => command::doctor::run(args, shell),
-        Command::Tune(_)
-        | Command::Check(_)
-        | Command::Bench(_)
-        | Command::Explain(_)
-        | Command::Clean(_) => Err(Failure::usage("this command is not built yet", "")),
+        Command::Tune(args) => command::tune::run(args, shell),
+        Command::Check(args) => command::check::run(args, shell),
+        Command::Explain(args) => command::explain::run(args, shell),
+        Command::Clean(args) => command::clean::run(args, shell),
+        Command::Bench(_) => Err(Failure::usage("this command is not built yet", "")),
     }
 }
 

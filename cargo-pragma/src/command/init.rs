@@ -20,10 +20,10 @@ const RUNTIME: &str = "pragma-runtime";
 
 /// The settings block, commented out: it documents defaults without setting any.
 const METADATA: &str = "
-# Settings of `cargo pragma`; what is commented out is the default.
+# What `cargo pragma tune` does in this package where its flags say nothing else.
 # [package.metadata.pragma]
-# targets = [\"cpu\"]
-# budget = \"20s per kernel\"
+# target = [\"cpu\"]
+# budget = \"3m\"
 ";
 
 /// One line of `--format json`; documented in `docs/commands.md`.

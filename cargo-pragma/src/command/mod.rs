@@ -2,9 +2,13 @@
 //!
 //! A command reads flags, calls the parts that do the work, prints, and gives back an exit code.
 
+pub mod check;
+pub mod clean;
 pub mod doctor;
+pub mod explain;
 pub mod init;
 pub mod list;
 mod project;
+pub mod tune;
 
 pub use project::{Loaded, Project};

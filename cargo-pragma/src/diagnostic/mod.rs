@@ -123,6 +123,13 @@ impl Diagnostic {
         Diagnostic::new(Severity::Note, message)
     }
 
+    /// The same message as a warning: work goes on.
+    #[must_use]
+    pub fn as_warning(mut self) -> Self {
+        self.severity = Severity::Warning;
+        self
+    }
+
     /// Adds a place.
     #[must_use]
     pub fn at(mut self, location: impl Into<Option<Location>>) -> Self {

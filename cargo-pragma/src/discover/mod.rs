@@ -281,6 +281,34 @@ impl PackageSource {
     }
 }
 
+/// The marked functions among the items of one file, inline modules included, with their attributes' arguments.
+pub fn marked_functions(items: Vec<syn::Item>) -> Vec<(TokenStream, ItemFn)> {
+    let mut modules = vec![Module {
+        path: Vec::new(),
+        file: PathBuf::new(),
+        items,
+    }];
+    let mut functions = Vec::new();
+    while let Some(module) = modules.pop() {
+        let names = kernels::names(std::slice::from_ref(&module));
+        let (marked, _) = kernels::find(&module, &names);
+        functions.extend(
+            marked
+                .into_iter()
+                .map(|marked| (marked.tokens, marked.function)),
+        );
+        modules.extend(module.items.into_iter().filter_map(|item| match item {
+            syn::Item::Mod(inner) => Some(Module {
+                path: Vec::new(),
+                file: PathBuf::new(),
+                items: inner.content?.1,
+            }),
+            _ => None,
+        }));
+    }
+    functions
+}
+
 fn forbids_unsafe(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("forbid")

@@ -53,6 +53,17 @@ pub struct PackageRef {
     pub runtime: Option<String>,
     /// Whether its manifest (or the workspace's, inherited) forbids `unsafe_code`.
     pub forbids_unsafe: bool,
+    /// What `[package.metadata.pragma]` sets.
+    pub settings: Settings,
+}
+
+/// Defaults that a package sets for itself in `[package.metadata.pragma]`; flags go before them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// As `--target` takes it, in a list.
+    pub target: Vec<String>,
+    /// As `--budget` takes it.
+    pub budget: Option<String>,
 }
 
 impl PackageRef {
@@ -296,8 +307,21 @@ fn describe(package: &Package, workspace_forbids: bool) -> PackageRef {
             .unwrap_or_default(),
         targets,
         runtime,
+        settings: settings(package),
         forbids_unsafe: forbids_in(&manifest, "") || (inherits && workspace_forbids),
         manifest_path,
+    }
+}
+
+fn settings(package: &Package) -> Settings {
+    let table = &package.metadata["pragma"];
+    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+    Settings {
+        target: table["target"]
+            .as_array()
+            .map(|list| list.iter().filter_map(text).collect())
+            .unwrap_or_default(),
+        budget: text(&table["budget"]),
     }
 }
 

@@ -526,9 +526,7 @@ mod tests {
             None
         );
 
-        let best = history
-            .best(&key("f"), "n = 4096", 1)
-            .expect("an answer");
+        let best = history.best(&key("f"), "n = 4096", 1).expect("an answer");
         assert_eq!(best.as_deref(), Some(new.actions));
         assert_eq!(
             history.best(&key("f"), "n = 4096", 2).expect("an answer"),

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use pragma_spec::{
-    Accuracy, KernelAttribute, Manifest, Target, TargetOutcome, TuneSize, Variant, VerificationRecord,
+    Accuracy, KernelAttribute, Manifest, Target, TargetOutcome, TuneSize, Variant,
+    VerificationRecord,
 };
 use pragma_synth::conduct::{Machine, Plan};
 use pragma_synth::lift::Lifted;
@@ -128,7 +129,9 @@ pub fn tune<E: Evaluator>(
     let mut plans: BTreeMap<usize, Plan> = BTreeMap::new();
     let mut results = Vec::with_capacity(job.targets.len());
     for &target in job.targets.iter().rev() {
-        results.push(tune_target(job, target, evaluator, account, &mut plans, watch)?);
+        results.push(tune_target(
+            job, target, evaluator, account, &mut plans, watch,
+        )?);
     }
     results.reverse();
     Ok(results)
@@ -154,13 +157,25 @@ fn tune_target<E: Evaluator>(
     let start = Instant::now();
     let mut searched = Vec::with_capacity(job.sizes.len());
     for index in 0..job.sizes.len() {
-        let one = search_size(job, target, index, evaluator, account, plans.get(&index), watch)?;
+        let one = search_size(
+            job,
+            target,
+            index,
+            evaluator,
+            account,
+            plans.get(&index),
+            watch,
+        )?;
         if let Some(plan) = one.engine.best_plan() {
             plans.insert(index, plan);
         }
         searched.push(one);
     }
-    let mut finals = Finals { job, target, record: VerificationRecord::default(), failure: None };
+    let mut finals = Finals {
+        job,
+        record: VerificationRecord::default(),
+        failure: None,
+    };
     let mut sizes = Vec::with_capacity(searched.len());
     let mut contenders = Vec::with_capacity(searched.len());
     for (size, one) in job.sizes.iter().zip(&searched) {
@@ -171,13 +186,18 @@ fn tune_target<E: Evaluator>(
             elements: size.elements,
             entry: one.entry.clone(),
             engine: synth::NAME.to_owned(),
-            actions: winner.as_ref().map(|winner| winner.actions.clone()).unwrap_or_default(),
+            actions: winner
+                .as_ref()
+                .map(|winner| winner.actions.clone())
+                .unwrap_or_default(),
             low: timing.as_ref().map(|timing| timing.ci95.0),
         });
         sizes.push(SizeResult {
             tune: size.tune.clone(),
             entry: one.entry.clone(),
-            roof_fraction: timing.as_ref().and_then(|timing| one.engine.roof_fraction(timing.candidate_ns)),
+            roof_fraction: timing
+                .as_ref()
+                .and_then(|timing| one.engine.roof_fraction(timing.candidate_ns)),
             one_thread: winner.and_then(|winner| winner.one_thread),
             limit: timing.as_ref().and(one.found.limit.clone()),
             timing,
@@ -187,7 +207,9 @@ fn tune_target<E: Evaluator>(
     let variants = variants(contenders, job.seed);
     for size in &mut sizes {
         let text = size.tune.to_string();
-        let runs = variants.iter().find(|variant| variant.tune.split("; ").any(|tune| tune == text));
+        let runs = variants
+            .iter()
+            .find(|variant| variant.tune.split("; ").any(|tune| tune == text));
         size.entry = runs.map_or_else(|| "reference".to_owned(), |variant| variant.entry.clone());
     }
     let mut result = TargetResult {
@@ -206,7 +228,13 @@ fn tune_target<E: Evaluator>(
     result.seconds = start.elapsed().as_secs_f64();
     for one in &searched {
         job.history
-            .end_search(one.row, result.outcome.name(), result.reason.as_deref(), &one.found.stop, one.seconds)
+            .end_search(
+                one.row,
+                result.outcome.name(),
+                result.reason.as_deref(),
+                &one.found.stop,
+                one.seconds,
+            )
             .map_err(internal)?;
     }
     Ok(result)
@@ -225,7 +253,11 @@ fn search_size<E: Evaluator>(
     let size = &job.sizes[index];
     let key = (job.key)(target);
     let name = job.kernel.name();
-    let entry = if job.sizes.len() == 1 { name } else { format!("{name}_{}", index + 1) };
+    let entry = if job.sizes.len() == 1 {
+        name
+    } else {
+        format!("{name}_{}", index + 1)
+    };
     let threads = threads(job);
     let mut engine = Synth::new(
         &job.lifted.program,
@@ -254,10 +286,23 @@ fn search_size<E: Evaluator>(
         seeds: seeds(job, target, size, &entry, &key, threads)?,
     };
     let mut allowance = account.begin();
-    let mut tell = |tried, best: Option<&Timing>| watch(News { target, tune: &size.tune, tried, best });
+    let mut tell = |tried, best: Option<&Timing>| {
+        watch(News {
+            target,
+            tune: &size.tune,
+            tried,
+            best,
+        })
+    };
     tell(0, None);
     let found = search::run(&request, &mut engine, evaluator, &mut allowance, &mut tell)?;
-    Ok(Searched { found, engine, entry, row, seconds: start.elapsed().as_secs_f64() })
+    Ok(Searched {
+        found,
+        engine,
+        entry,
+        row,
+        seconds: start.elapsed().as_secs_f64(),
+    })
 }
 
 /// Versions that were best before: in the vendored manifest and in the history.
@@ -275,7 +320,9 @@ fn seeds(
         .and_then(|manifest| manifest.artefact(target))
         .into_iter()
         .flat_map(|artefact| &artefact.variants)
-        .filter(|variant| variant.engine == synth::NAME && variant.tune.split("; ").any(|one| one == tune))
+        .filter(|variant| {
+            variant.engine == synth::NAME && variant.tune.split("; ").any(|one| one == tune)
+        })
         .map(|variant| variant.actions.clone())
         .collect();
     let threads = u32::try_from(threads).unwrap_or(u32::MAX);
@@ -297,7 +344,6 @@ struct Winner {
 /// The final verification of one target.
 struct Finals<'a> {
     job: &'a Job<'a>,
-    target: Target,
     record: VerificationRecord,
     failure: Option<String>,
 }
@@ -328,7 +374,9 @@ impl Finals<'_> {
     ) -> Result<Option<Winner>, Failure> {
         let history = self.job.history;
         let verdict = |verdict: &str, evidence: &str| {
-            history.verdict(best.candidate, Depth::Full.name(), verdict, evidence).map_err(internal)
+            history
+                .verdict(best.candidate, Depth::Full.name(), verdict, evidence)
+                .map_err(internal)
         };
         let reason = |reason: &str| serde_json::json!({ "reason": reason }).to_string();
         let proven = match evaluator.judge(&best.proposal.source, entry, Depth::Full) {
@@ -358,11 +406,17 @@ impl Finals<'_> {
         };
         history.timing(best.candidate, &timing).map_err(internal)?;
         let one_thread = if threads > 1 {
-            evaluator.time(&proven, None, &size.tune, 1, Effort::Search).ok()
+            evaluator
+                .time(&proven, None, &size.tune, 1, Effort::Search)
+                .ok()
         } else {
             Some(timing.clone())
         };
-        Ok(Some(Winner { actions: best.proposal.actions.clone(), timing, one_thread }))
+        Ok(Some(Winner {
+            actions: best.proposal.actions.clone(),
+            timing,
+            one_thread,
+        }))
     }
 
     fn merge(&mut self, record: VerificationRecord) {
@@ -388,7 +442,10 @@ fn conclude<E: Evaluator>(
 ) {
     let proven = result.sizes.iter().any(|size| size.timing.is_some());
     if !proven {
-        let last = searched.iter().filter_map(|one| one.found.last_failure.clone()).next_back();
+        let last = searched
+            .iter()
+            .filter_map(|one| one.found.last_failure.clone())
+            .next_back();
         let stop = searched.last().map(|one| one.found.stop.clone());
         result.reason = finals.failure.clone().or(last).or(stop);
         return;
@@ -401,15 +458,23 @@ fn conclude<E: Evaluator>(
             .max_by(|a, b| a.speedup.total_cmp(&b.speedup));
         result.outcome = TargetOutcome::ReferenceFastest;
         result.reason = best.map(|timing| {
-            format!("the best proven kernel reaches {}", report::speedup(timing.speedup, timing.ci95))
+            format!(
+                "the best proven kernel reaches {}",
+                report::speedup(timing.speedup, timing.ci95)
+            )
         });
         return;
     }
     let job = finals.job;
-    let kernels: Vec<&Variant> =
-        result.variants.iter().filter(|variant| variant.entry != "reference").collect();
-    let versions: Vec<(&str, &[String])> =
-        kernels.iter().map(|variant| (variant.entry.as_str(), variant.actions.as_slice())).collect();
+    let kernels: Vec<&Variant> = result
+        .variants
+        .iter()
+        .filter(|variant| variant.entry != "reference")
+        .collect();
+    let versions: Vec<(&str, &[String])> = kernels
+        .iter()
+        .map(|variant| (variant.entry.as_str(), variant.actions.as_slice()))
+        .collect();
     let code = match synth::combine(&job.lifted.program, result.target, is_exact(job), &versions) {
         Ok(code) => code,
         Err(why) => {
@@ -427,13 +492,21 @@ fn conclude<E: Evaluator>(
             actions: variant.actions.clone(),
         })
         .collect();
-    let file = compose_file(&job.kernel.id, &job.kernel.fingerprint, result.target, &heads, &code);
+    let file = compose_file(
+        &job.kernel.id,
+        &job.kernel.fingerprint,
+        result.target,
+        &heads,
+        &code,
+    );
     // Each version was verified in full by itself; what is vendored is one file, so it has to show that it is them.
     for variant in &kernels {
         match evaluator.judge(&file, &variant.entry, Depth::Search) {
             Judgement::Proven(..) => {}
             Judgement::Wrong(why, _) | Judgement::Unproven(why) | Judgement::DoesNotBuild(why) => {
-                result.reason = Some(format!("the versions of several sizes do not work in one file: {why}"));
+                result.reason = Some(format!(
+                    "the versions of several sizes do not work in one file: {why}"
+                ));
                 result.variants.clear();
                 return;
             }

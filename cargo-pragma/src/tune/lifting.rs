@@ -21,7 +21,11 @@ pub struct Lifter<'a> {
 impl<'a> Lifter<'a> {
     /// A lifter for `source`.
     pub fn new(workspace: &'a Workspace, source: &'a PackageSource) -> Self {
-        Lifter { workspace, source, crates: RefCell::default() }
+        Lifter {
+            workspace,
+            source,
+            crates: RefCell::default(),
+        }
     }
 
     /// Reads one function.
@@ -33,9 +37,13 @@ impl<'a> Lifter<'a> {
             (Ok(attribute), Ok(signature)) => (attribute, signature),
             (Err(error), _) | (_, Err(error)) => {
                 return Err(Box::new(
-                    Diagnostic::error(format!("`{}` cannot have kernels: {}", kernel.name(), error.message))
-                        .at(kernel.locate(error.span, ""))
-                        .help(error.help.as_deref().unwrap_or("")),
+                    Diagnostic::error(format!(
+                        "`{}` cannot have kernels: {}",
+                        kernel.name(),
+                        error.message
+                    ))
+                    .at(kernel.locate(error.span, ""))
+                    .help(error.help.as_deref().unwrap_or("")),
                 ));
             }
         };
@@ -53,13 +61,20 @@ impl<'a> Lifter<'a> {
     fn krate(&self, index: usize) -> Rc<SourceCrate> {
         let mut crates = self.crates.borrow_mut();
         let krate = crates.entry(index).or_insert_with(|| {
-            let modules = self.source.crates.get(index).map(|krate| krate.modules.as_slice()).unwrap_or_default();
+            let modules = self
+                .source
+                .crates
+                .get(index)
+                .map(|krate| krate.modules.as_slice())
+                .unwrap_or_default();
             let modules = modules.iter().map(|module| SourceModule {
                 path: module.path.clone(),
                 file: self.workspace.shown(&module.file),
                 items: module.items.clone(),
             });
-            Rc::new(SourceCrate { modules: modules.collect() })
+            Rc::new(SourceCrate {
+                modules: modules.collect(),
+            })
         });
         Rc::clone(krate)
     }
@@ -74,10 +89,16 @@ impl<'a> Lifter<'a> {
             .map(|module| &module.file)
             .find(|file| self.workspace.shown(file) == span.file)
             .unwrap_or(&kernel.file);
-        Diagnostic::error(format!("cannot read `{}`: {}", kernel.name(), refusal.message))
-            .at(Location::in_file(&span.file, file, span.start, span.end, ""))
-            .note(&refusal.why)
-            .help(&refusal.help)
+        Diagnostic::error(format!(
+            "cannot read `{}`: {}",
+            kernel.name(),
+            refusal.message
+        ))
+        .at(Location::in_file(
+            &span.file, file, span.start, span.end, "",
+        ))
+        .note(&refusal.why)
+        .help(&refusal.help)
     }
 }
 

@@ -92,10 +92,7 @@ pub fn run<E: Evaluator>(
         interrupt::check()?;
         allowance.count();
         search.consider(seed, None, engine, evaluator)?;
-        watch(
-            allowance.tried(),
-            search.best_timing(),
-        );
+        watch(allowance.tried(), search.best_timing());
     }
     let mut feedback = None;
     let (stop, budget_ended) = loop {
@@ -117,16 +114,13 @@ pub fn run<E: Evaluator>(
                 let (row, result) = search.consider(&proposal, parent, engine, evaluator)?;
                 search.rows.push(row);
                 feedback = Some(result);
-                watch(
-                    allowance.tried(),
-                    search.best_timing(),
-                );
+                watch(allowance.tried(), search.best_timing());
             }
         }
     };
     Ok(Found {
         limit: engine.limit(),
-        ranked: search.ranked(),
+        ranked: ranked(search.timed),
         tried: allowance.tried(),
         proven: search.proven,
         stop,
@@ -331,22 +325,21 @@ impl<P> Search<'_, P> {
             .and_then(|index| self.timed.get(index))
             .map(|best| &best.timing)
     }
+}
 
-    /// The timed versions, fastest first; each source once.
-    fn ranked(mut self) -> Vec<Best> {
-        self.timed
-            .sort_by(|a, b| b.timing.speedup.total_cmp(&a.timing.speedup));
-        let mut ranked: Vec<Best> = Vec::with_capacity(self.timed.len());
-        for best in self.timed {
-            if ranked
-                .iter()
-                .all(|known| known.proposal.source != best.proposal.source)
-            {
-                ranked.push(best);
-            }
+/// The timed versions, fastest first; each source once.
+fn ranked(mut timed: Vec<Best>) -> Vec<Best> {
+    timed.sort_by(|a, b| b.timing.speedup.total_cmp(&a.timing.speedup));
+    let mut ranked: Vec<Best> = Vec::with_capacity(timed.len());
+    for best in timed {
+        if ranked
+            .iter()
+            .all(|known| known.proposal.source != best.proposal.source)
+        {
+            ranked.push(best);
         }
-        ranked
     }
+    ranked
 }
 
 fn internal(error: HistoryError) -> Failure {
@@ -498,8 +491,8 @@ mod tests {
         assert!(!found.budget_ended);
         assert_eq!(
             found
-                .best
-                .as_ref()
+                .ranked
+                .first()
                 .map(|best| best.proposal.source.as_str()),
             Some("5")
         );
@@ -528,7 +521,10 @@ mod tests {
         let (found, _, _) = search(&history, false, vec![proposal(9)], &budget);
         assert_eq!((found.tried, found.budget_ended), (3, true));
         assert_eq!(
-            found.ranked.first().map(|best| best.proposal.source.as_str()),
+            found
+                .ranked
+                .first()
+                .map(|best| best.proposal.source.as_str()),
             Some("9")
         );
         let searches = history.searches("p", "dot", 1).expect("searches");

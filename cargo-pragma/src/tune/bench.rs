@@ -1,0 +1,95 @@
+//! The bench behind the loop's trait.
+
+use pragma_spec::{TuneSize, VerificationRecord};
+
+use super::engine::StaticFacts;
+use super::evaluator::{Depth, Effort, Evaluator, Judgement};
+use crate::harness::{BuildError, CandidateText, Harness};
+use crate::history::Timing;
+use crate::verify::{Bench, BenchError, Level, SelfTest, Verdict, Verified};
+
+/// Builds, judges and times candidates of one kernel.
+pub struct BenchEvaluator {
+    harness: Harness,
+    bench: Bench,
+}
+
+impl BenchEvaluator {
+    /// An evaluator over an open bench.
+    pub fn new(harness: Harness, bench: Bench) -> Self {
+        BenchEvaluator { harness, bench }
+    }
+
+    /// Tests the judge with mutants; call it before the first candidate.
+    ///
+    /// # Errors
+    /// If wrong results would pass on this kernel's inputs.
+    pub fn self_test(&mut self) -> Result<SelfTest, BenchError> {
+        self.bench.self_test()
+    }
+
+    /// Identifies compiler, flags and dependencies.
+    pub fn build_key(&self) -> &str {
+        &self.harness.key
+    }
+}
+
+impl Evaluator for BenchEvaluator {
+    type Proven = Verified;
+
+    fn judge(&mut self, source: &str, entry: &str, depth: Depth) -> Judgement<Verified> {
+        let spec = self.bench.spec();
+        let text = CandidateText {
+            source,
+            entry,
+            signature: &spec.signature,
+            guard: &spec.guard,
+            shapes: &spec.shapes,
+        };
+        let built = match self.harness.build_candidate(&text, self.bench.scratch()) {
+            Ok(built) => built,
+            Err(BuildError::Rejected { stderr }) => return Judgement::DoesNotBuild(stderr),
+            Err(
+                error @ (BuildError::TimedOut(_) | BuildError::Unsupported(_) | BuildError::Io(_)),
+            ) => {
+                return Judgement::Unproven(error.to_string());
+            }
+        };
+        let level = match depth {
+            Depth::Search => Level::Search,
+            Depth::Full => Level::Full,
+        };
+        match self.bench.verify(&built, level) {
+            Ok(Verdict::Verified(verified)) => {
+                let record = VerificationRecord {
+                    checked: verified.checked().to_vec(),
+                    unchecked: verified.unchecked().to_vec(),
+                    accuracy: self.bench.spec().accuracy(),
+                };
+                Judgement::Proven(verified, record)
+            }
+            Ok(Verdict::Wrong(evidence)) => {
+                let sentence = format!("{} ({})", evidence.message, evidence.case);
+                let json = serde_json::to_string(&evidence).unwrap_or_default();
+                Judgement::Wrong(sentence, json)
+            }
+            Ok(Verdict::Unproven(reason)) => Judgement::Unproven(reason),
+            Err(error) => Judgement::Unproven(error.to_string()),
+        }
+    }
+
+    fn time(
+        &mut self,
+        _new: &Verified,
+        _best: Option<&Verified>,
+        _tune: &TuneSize,
+        _threads: usize,
+        _effort: Effort,
+    ) -> Result<Timing, String> {
+        Err("timing is not there yet".to_owned())
+    }
+
+    fn facts(&mut self, _proven: &Verified) -> Option<StaticFacts> {
+        None
+    }
+}

@@ -1,0 +1,151 @@
+//! What tuned functions looked like, kept so that `check` can show what drifted.
+//!
+//! A convenience below cargo's target directory: where it is missing, `check` looks into git, or just names what changed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pragma_spec::{Fingerprint, canonical_text, canonical_tokens};
+use pragma_synth::lift::Lifted;
+
+use super::lifting::dependencies;
+use crate::discover::{self, KernelSource};
+use crate::process;
+
+fn file(private: &Path, fingerprint: &Fingerprint) -> PathBuf {
+    private.join("canonical").join(fingerprint.hex())
+}
+
+/// Keeps the canonical text of a function and of what it depends on. Failing to is no loss.
+pub fn remember(private: &Path, kernel: &KernelSource, lifted: &Lifted) {
+    let keep = |fingerprint: &Fingerprint, text: &str| {
+        let path = file(private, fingerprint);
+        if let Some(dir) = path.parent() {
+            let _ = fs::create_dir_all(dir).and_then(|()| fs::write(&path, text));
+        }
+    };
+    keep(&kernel.fingerprint, &function(kernel));
+    keep(&dependencies(lifted), &helpers(lifted));
+}
+
+/// The text that had this fingerprint, if it was kept.
+pub fn recall(private: &Path, fingerprint: &Fingerprint) -> Option<String> {
+    fs::read_to_string(file(private, fingerprint)).ok()
+}
+
+/// Commits in which [`from_git`] looks for an earlier version.
+const COMMITS: usize = 20;
+
+/// The canonical text of the version of `kernel` that had this fingerprint, from the last commits that changed its
+/// file; `None` where there is no git, or none of them had it.
+pub fn from_git(kernel: &KernelSource, fingerprint: &Fingerprint) -> Option<String> {
+    let dir = kernel.file.parent()?;
+    let name = kernel.file.file_name()?.to_str()?;
+    let git = |args: &[&str]| {
+        let mut command = process::command("git");
+        command.arg("-C").arg(dir).args(args);
+        let output = process::output(&mut command).ok()?;
+        output
+            .status
+            .success()
+            .then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let most = COMMITS.to_string();
+    let commits = git(&["log", "--format=%H", "-n", &most, "--", name])?;
+    commits.lines().find_map(|commit| {
+        let text = git(&["show", &format!("{commit}:./{name}")])?;
+        let items = syn::parse_file(&text).ok()?.items;
+        let versions = discover::marked_functions(items);
+        let found = versions.iter().find(|(tokens, function)| {
+            pragma_spec::fingerprint(tokens, function) == *fingerprint
+        })?;
+        Some(canonical_text(&found.0, &found.1))
+    })
+}
+
+/// The canonical text of a function as it stands.
+pub fn function(kernel: &KernelSource) -> String {
+    canonical_text(&kernel.tokens, &kernel.function)
+}
+
+/// The canonical text of everything that a function depends on.
+pub fn helpers(lifted: &Lifted) -> String {
+    let item = |(path, tokens): &(String, _)| {
+        format!("{path}: {}\n", canonical_tokens(Clone::clone(tokens)))
+    };
+    lifted.dependencies.iter().map(item).collect()
+}
+
+/// Two canonical texts as lines, with `-` before what went and `+` before what came; unchanged lines nearby stay.
+pub fn diff(old: &str, new: &str) -> Vec<String> {
+    const AROUND: usize = 1;
+    let (old, new) = (lines(old), lines(new));
+    let mut marked: Vec<(char, &str)> = Vec::new();
+    let mut table = vec![vec![0usize; new.len() + 1]; old.len() + 1];
+    for i in (0..old.len()).rev() {
+        for j in (0..new.len()).rev() {
+            table[i][j] = if old[i] == new[j] {
+                table[i + 1][j + 1] + 1
+            } else {
+                table[i + 1][j].max(table[i][j + 1])
+            };
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    while i < old.len() || j < new.len() {
+        if i < old.len() && j < new.len() && old[i] == new[j] {
+            marked.push((' ', &old[i]));
+            i += 1;
+            j += 1;
+        } else if i < old.len() && (j == new.len() || table[i + 1][j] >= table[i][j + 1]) {
+            marked.push(('-', &old[i]));
+            i += 1;
+        } else {
+            marked.push(('+', &new[j]));
+            j += 1;
+        }
+    }
+    let changed = |at: usize| marked.get(at).is_some_and(|(mark, _)| *mark != ' ');
+    (0..marked.len())
+        .filter(|&at| (at.saturating_sub(AROUND)..=at + AROUND).any(changed))
+        .map(|at| format!("{} {}", marked[at].0, marked[at].1))
+        .collect()
+}
+
+/// Breaks canonical text, which is long lines of tokens, where people break it.
+fn lines(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        for (i, part) in word.split('\n').enumerate() {
+            if i > 0 && !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() && !part.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(part);
+        }
+        if matches!(word, ";" | "{" | "}") {
+            lines.push(std::mem::take(&mut line));
+        }
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_changes_and_their_neighbours_show() {
+        let old = "fn f ( ) { a ; b ; c ; d ; e }";
+        let new = "fn f ( ) { a ; b ; x ; d ; e }";
+        assert_eq!(diff(old, new), ["  b ;", "- c ;", "+ x ;", "  d ;"]);
+        assert!(diff(old, old).is_empty());
+        assert_eq!(diff("", "a ;"), ["+ a ;"]);
+    }
+}

@@ -1,0 +1,185 @@
+//! What tuning, checking and timing need of a package: its harness builds, and a bench per kernel.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use pragma_spec::{TuneSize, harness_symbol};
+use pragma_synth::lift::Lifted;
+use pragma_synth::oracle;
+
+use super::bench::BenchEvaluator;
+use crate::cli::args::Common;
+use crate::cli::exit::Failure;
+use crate::diagnostic::Diagnostic;
+use crate::discover::{CrateKind, KernelSource, PackageSource, Workspace, cargo_flags};
+use crate::harness::{self, CrateTarget, Harness, HarnessError, HarnessRequest};
+use crate::verify::{Bench, BenchError, KernelSpec, Limits};
+
+/// Builds harnesses when they are first needed.
+pub struct Workshop<'a> {
+    workspace: &'a Workspace,
+    common: &'a Common,
+    jobs: Option<usize>,
+    exe: PathBuf,
+    harnesses: BTreeMap<(String, usize), Harness>,
+}
+
+impl<'a> Workshop<'a> {
+    /// A workshop for the packages of `workspace`; `jobs` limits what cargo runs at once.
+    ///
+    /// # Errors
+    /// If this process cannot find its own executable.
+    pub fn open(
+        workspace: &'a Workspace,
+        common: &'a Common,
+        jobs: Option<usize>,
+    ) -> Result<Self, Failure> {
+        let exe = std::env::current_exe().context("cannot find the executable of this process")?;
+        Ok(Workshop {
+            workspace,
+            common,
+            jobs,
+            exe,
+            harnesses: BTreeMap::new(),
+        })
+    }
+
+    /// The harness of a crate of a package, built on first use.
+    ///
+    /// # Errors
+    /// A build failure with rustc's own messages, or what is missing.
+    pub fn harness(&mut self, source: &PackageSource, krate: usize) -> Result<&Harness, Failure> {
+        let key = (source.package.name.clone(), krate);
+        if !self.harnesses.contains_key(&key) {
+            let built = self.build(source, krate)?;
+            self.harnesses.insert(key.clone(), built);
+        }
+        self.harnesses
+            .get(&key)
+            .ok_or_else(|| Failure::Internal(anyhow::anyhow!("a harness vanished")))
+    }
+
+    fn build(&self, source: &PackageSource, krate: usize) -> Result<Harness, Failure> {
+        let package = &source.package;
+        let target = source
+            .crates
+            .get(krate)
+            .map(|krate| &krate.target)
+            .ok_or_else(|| {
+                Failure::Internal(anyhow::anyhow!(
+                    "package `{}` has no crate {krate}",
+                    package.name
+                ))
+            })?;
+        let mut cargo_args = cargo_flags(self.common);
+        cargo_args.extend(["--profile".to_owned(), self.common.profile.clone()]);
+        if let Some(jobs) = self.jobs {
+            cargo_args.extend(["--jobs".to_owned(), jobs.to_string()]);
+        }
+        let request = HarnessRequest {
+            manifest_path: package.manifest_path.clone(),
+            package: package.name.clone(),
+            target: match &target.kind {
+                CrateKind::Lib => CrateTarget::Lib,
+                CrateKind::Bin(name) => CrateTarget::Bin(name.clone()),
+            },
+            crate_name: target.name.replace('-', "_"),
+            cargo_args,
+            cache: self.workspace.private_dir(),
+            exe: self.exe.clone(),
+            color: anstream::stderr().current_choice() != anstream::ColorChoice::Never,
+        };
+        harness::build(&request).map_err(|error| failure(&package.name, error))
+    }
+
+    /// A bench for one kernel. `tunes` are the sizes that a full verification includes.
+    ///
+    /// # Errors
+    /// If no candidate of this function can be proven, or the machine is in the way.
+    pub fn bench(
+        &mut self,
+        source: &PackageSource,
+        kernel: &KernelSource,
+        lifted: &Lifted,
+        tunes: Vec<TuneSize>,
+        seed: u64,
+    ) -> Result<Result<BenchEvaluator, BenchError>, Failure> {
+        let exe = self.exe.clone();
+        let harness = self.harness(source, kernel.krate)?.clone();
+        let (Ok(signature), Ok(attribute)) = (&kernel.signature, &kernel.attribute) else {
+            return Ok(Err(BenchError::Unprovable(
+                "its attribute or signature is refused".to_owned(),
+            )));
+        };
+        let mut attribute = attribute.clone();
+        attribute.tunes = tunes;
+        let oracle = match oracle::oracle_source(&lifted.program, signature) {
+            Ok(source) => Some(source),
+            Err(_) => None,
+        };
+        let file_name = kernel
+            .file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let ident = &kernel.function.sig.ident;
+        let symbol = harness_symbol(
+            ident,
+            &kernel.fingerprint,
+            &file_name,
+            kernel.line,
+            kernel.column,
+        );
+        let spec = KernelSpec::new(
+            signature.clone(),
+            attribute,
+            &lifted.program.dims,
+            lifted.shapes.clone(),
+            symbol,
+            oracle,
+        );
+        let spec = match spec {
+            Ok(spec) => spec,
+            Err(error) => return Ok(Err(BenchError::Unprovable(error.to_string()))),
+        };
+        let bench = Bench::open(&harness, spec, Limits::new(exe), seed);
+        Ok(bench.map(|bench| BenchEvaluator::new(harness, bench)))
+    }
+}
+
+fn failure(package: &str, error: HarnessError) -> Failure {
+    match error {
+        HarnessError::DoesNotBuild { rendered } => Failure::DoesNotBuild {
+            rendered,
+            diagnostic: Box::new(
+                Diagnostic::error(format!("package `{package}` does not build"))
+                    .help("fix the errors above first; `cargo build --release` shows the same"),
+            ),
+        },
+        HarnessError::NoReference { rendered } => Failure::DoesNotBuild {
+            rendered,
+            diagnostic: Box::new(
+                Diagnostic::error(format!(
+                    "package `{package}` builds, but not with its references exported"
+                ))
+                .note("the marked functions are compiled a second time, with entries that a worker can call"),
+            ),
+        },
+        error @ HarnessError::NoRuntime(_) => {
+            Failure::usage(error, "run `cargo pragma init` in the package")
+        }
+        error @ HarnessError::NotRecorded(_) => Failure::environment(
+            error,
+            "look for `rustc-wrapper` or `rustc-workspace-wrapper` in cargo's configuration",
+        ),
+        error @ HarnessError::Io { .. } => {
+            Failure::environment(error, "make cargo's target directory writable, or set CARGO_TARGET_DIR")
+        }
+    }
+}
+
+/// Decides test data of a kernel: the same function is tested on the same data everywhere.
+pub fn seed(kernel: &KernelSource) -> u64 {
+    u64::from_str_radix(&kernel.fingerprint.hex()[..8], 16).unwrap_or(0)
+}
