@@ -29,7 +29,7 @@ use crate::tune::package;
 use crate::tune::progress::Progress;
 use crate::tune::sizes::{Size, sizes};
 use crate::tune::workshop::{Workshop, seed};
-use crate::tune::{Account, canonical, interrupt};
+use crate::tune::{Account, canonical, ceilings, interrupt};
 use crate::vendor::{self, KernelFiles, KernelState, Measurements, Problem};
 use crate::verify::BenchError;
 
@@ -412,9 +412,9 @@ impl<'a> Run<'a> {
     }
 
     fn search(&mut self, plan: Vec<Planned>) -> Result<(), Failure> {
-        if plan.is_empty() {
+        let Some(first) = plan.first() else {
             return Ok(());
-        }
+        };
         let searches = |one: &Planned| one.sizes.len() * one.targets.len();
         let total: usize = plan.iter().map(searches).sum();
         let mut progress = Progress::start(self.shell, total);
@@ -432,7 +432,7 @@ impl<'a> Run<'a> {
             }
         }
         progress.step("Measuring", "this machine's ceilings");
-        let machines = self.machines()?;
+        let machines = self.machines(first)?;
         let mut account = Account::open(&self.budget, plan.len(), total);
         for one in &plan {
             let count = searches(one);
@@ -446,8 +446,17 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn machines(&mut self) -> Result<BTreeMap<Target, Machine>, Failure> {
-        crate::tune::ceilings::machines(&self.targets, self.private)
+    /// The machine's ceilings for every target; any harness will do to measure them.
+    fn machines(&mut self, any: &Planned) -> Result<BTreeMap<Target, Machine>, Failure> {
+        let (loaded, kernel) = self.project.kernel(any.at);
+        let measured = self.workshop.ceilings(&loaded.source, kernel.krate)?;
+        let machine = |target: &Target| {
+            (
+                *target,
+                ceilings::machine(&measured, *target, machine::cores()),
+            )
+        };
+        Ok(self.targets.iter().map(machine).collect())
     }
 
     fn search_one(
@@ -500,11 +509,11 @@ impl<'a> Run<'a> {
             tool: env!("CARGO_PKG_VERSION").to_owned(),
             build: build.clone(),
         };
-        let ceilings = |target: Target| {
+        let roofs = |target: Target| {
             machines
                 .get(&target)
                 .cloned()
-                .unwrap_or_else(crate::tune::ceilings::unknown)
+                .unwrap_or_else(ceilings::unknown)
         };
         let still = loaded.states.kernels[one.at.1] == KernelState::Fresh
             && loaded.vendored.dependencies(&kernel.id) == Some(&depends);
@@ -520,7 +529,7 @@ impl<'a> Run<'a> {
             targets: &one.targets,
             threads: machine::cores(),
             seed: seed(kernel),
-            machine: &ceilings,
+            machine: &roofs,
             key: &key,
             history: &self.history,
             run: self.id,

@@ -6,6 +6,7 @@ use super::engine::StaticFacts;
 use super::evaluator::{Depth, Effort, Evaluator, Judgement};
 use crate::harness::{BuildError, CandidateText, Harness};
 use crate::history::Timing;
+use crate::measure;
 use crate::verify::{Bench, BenchError, Level, SelfTest, Verdict, Verified};
 
 /// Builds, judges and times candidates of one kernel.
@@ -80,13 +81,28 @@ impl Evaluator for BenchEvaluator {
 
     fn time(
         &mut self,
-        _new: &Verified,
-        _best: Option<&Verified>,
-        _tune: &TuneSize,
-        _threads: usize,
-        _effort: Effort,
+        new: &Verified,
+        best: Option<&Verified>,
+        tune: &TuneSize,
+        threads: usize,
+        effort: Effort,
     ) -> Result<Timing, String> {
-        Err("timing is not there yet".to_owned())
+        let effort = match effort {
+            Effort::Search => measure::Effort::Search,
+            Effort::Final => measure::Effort::Final,
+        };
+        let measured = self
+            .bench
+            .measure(new, best, tune, threads, effort)
+            .map_err(|error| error.to_string())?;
+        Ok(Timing {
+            tune: tune.to_string(),
+            threads: u32::try_from(threads).unwrap_or(u32::MAX),
+            reference_ns: measured.reference_ns,
+            candidate_ns: measured.candidate_ns,
+            speedup: measured.speedup,
+            ci95: measured.ci95,
+        })
     }
 
     fn facts(&mut self, _proven: &Verified) -> Option<StaticFacts> {

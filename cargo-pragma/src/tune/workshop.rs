@@ -14,6 +14,7 @@ use crate::cli::exit::Failure;
 use crate::diagnostic::Diagnostic;
 use crate::discover::{CrateKind, KernelSource, PackageSource, Workspace, cargo_flags};
 use crate::harness::{self, CrateTarget, Harness, HarnessError, HarnessRequest};
+use crate::measure::{self, Ceilings};
 use crate::verify::{Bench, BenchError, KernelSpec, Limits};
 
 /// Builds harnesses when they are first needed.
@@ -91,6 +92,22 @@ impl<'a> Workshop<'a> {
             color: anstream::stderr().current_choice() != anstream::ColorChoice::Never,
         };
         harness::build(&request).map_err(|error| failure(&package.name, error))
+    }
+
+    /// The machine's ceilings, measured with the harness of this crate unless they are known.
+    ///
+    /// # Errors
+    /// As [`Workshop::harness`]; a machine that cannot be measured is a missing need.
+    pub fn ceilings(&mut self, source: &PackageSource, krate: usize) -> Result<Ceilings, Failure> {
+        let limits = Limits::new(self.exe.clone());
+        let private = self.workspace.private_dir();
+        let harness = self.harness(source, krate)?;
+        measure::ceilings(harness, &limits, &private).map_err(|error| {
+            Failure::environment(
+                format!("cannot measure this machine: {error}"),
+                "`cargo pragma doctor` shows what is missing",
+            )
+        })
     }
 
     /// A bench for one kernel. `tunes` are the sizes that a full verification includes.
