@@ -79,7 +79,7 @@ fn dispatch(command: &Command, shell: &Shell) -> CommandResult {
         Command::Check(args) => command::check::run(args, shell),
         Command::Explain(args) => command::explain::run(args, shell),
         Command::Clean(args) => command::clean::run(args, shell),
-        Command::Bench(_) => Err(Failure::usage("this command is not built yet", "")),
+        Command::Bench(args) => command::bench::run(args, shell),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A command reads flags, calls the parts that do the work, prints, and gives back an exit code.
 
+pub mod bench;
 pub mod check;
 pub mod clean;
 pub mod doctor;

@@ -4,6 +4,7 @@ use pragma_spec::{TuneSize, VerificationRecord};
 
 use super::engine::StaticFacts;
 use super::evaluator::{Depth, Effort, Evaluator, Judgement};
+use crate::disasm;
 use crate::harness::{BuildError, CandidateText, Harness};
 use crate::history::Timing;
 use crate::measure;
@@ -105,7 +106,19 @@ impl Evaluator for BenchEvaluator {
         })
     }
 
-    fn facts(&mut self, _proven: &Verified) -> Option<StaticFacts> {
-        None
+    fn facts(&mut self, proven: &Verified) -> Option<StaticFacts> {
+        let hot = disasm::read(&proven.built().path).ok()?.hot();
+        let floats = f64::from(hot.float_ops.max(1));
+        Some(StaticFacts {
+            scalar_share: f64::from(hot.scalar_float) / floats,
+            spills: hot.vector_spills,
+            fma_density: hot.fma_share(),
+            widest: match (hot.zmm, hot.ymm, hot.xmm) {
+                (1.., _, _) => 512,
+                (0, 1.., _) => 256,
+                (0, 0, 1..) => 128,
+                (0, 0, 0) => 0,
+            },
+        })
     }
 }
