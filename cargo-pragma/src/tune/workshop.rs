@@ -131,10 +131,7 @@ impl<'a> Workshop<'a> {
         };
         let mut attribute = attribute.clone();
         attribute.tunes = tunes;
-        let oracle = match oracle::oracle_source(&lifted.program, signature) {
-            Ok(source) => Some(source),
-            Err(_) => None,
-        };
+        let oracle = oracle::oracle_source(&lifted.program, signature).ok();
         let file_name = kernel
             .file
             .file_name()
