@@ -172,6 +172,10 @@ impl KernelAttribute {
         for (name, spec) in &self.inputs {
             self.validate_input(name, spec, sig)?;
         }
+        let dims = self.dims();
+        for (name, value) in self.tunes.iter().flat_map(|tune| &tune.values) {
+            self.validate_tune(name, *value, sig, &dims)?;
+        }
         if let Some((name, _)) = self.instantiate.first() {
             return Err(SpecError::new(
                 self.places.span("instantiate", name),
@@ -284,8 +288,52 @@ impl KernelAttribute {
                 span,
                 format!("`{name}` holds `bool`, which has no range"),
             )),
+            InputSpec::Range { lo, hi, .. } if elem.is_integer() => {
+                if lo.fract() != 0.0 || hi.fract() != 0.0 {
+                    return Err(SpecError::new(
+                        span,
+                        format!(
+                            "`{name}` holds `{elem}`, so the ends of its range are whole numbers"
+                        ),
+                    ));
+                }
+                if *lo < 0.0 && !elem.is_signed() {
+                    return Err(SpecError::new(
+                        span,
+                        format!("`{name}` holds `{elem}`, which is never negative"),
+                    ));
+                }
+                Ok(())
+            }
             _ => Ok(()),
         }
+    }
+
+    fn validate_tune(
+        &self,
+        name: &str,
+        value: f64,
+        sig: &KernelSignature,
+        dims: &[String],
+    ) -> Result<(), SpecError> {
+        let error = |message: String| Err(SpecError::new(self.places.span("tune", name), message));
+        let kind = sig.param(name).map(|param| param.kind);
+        if let Some(kind) = kind
+            && !matches!(kind, ParamKind::Scalar(scalar) if scalar != Scalar::Bool)
+        {
+            return error(format!(
+                "`{name}` is a parameter of type `{kind}`; `tune` takes sizes and numbers"
+            ));
+        }
+        let is_dim = dims.iter().any(|dim| dim == name);
+        if is_dim && !(value >= 1.0 && value.fract() == 0.0) {
+            return error(format!("the size `{name}` is a whole number, at least 1"));
+        }
+        let integer = kind.is_some_and(|kind| kind.elem().is_integer());
+        if integer && value.fract() != 0.0 {
+            return error(format!("`{name}` is a whole number"));
+        }
+        Ok(())
     }
 
     fn validate_dims(&self, sig: &KernelSignature) -> Result<(), SpecError> {

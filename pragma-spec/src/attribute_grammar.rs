@@ -67,7 +67,7 @@ fn key(
     }
     match name.as_str() {
         "shape" => shape(input, out)?,
-        "tune" => tune(input, out)?,
+        "tune" => tune(input, key.span(), out)?,
         "inputs" => inputs(input, out)?,
         "tolerance" | "exact" => {
             if out.accuracy != Accuracy::Default {
@@ -196,7 +196,7 @@ fn shape(input: ParseStream<'_>, out: &mut KernelAttribute) -> Result<(), SpecEr
     })
 }
 
-fn tune(input: ParseStream<'_>, out: &mut KernelAttribute) -> Result<(), SpecError> {
+fn tune(input: ParseStream<'_>, key: Span, out: &mut KernelAttribute) -> Result<(), SpecError> {
     let inner = parens(input, "tune", "tune(rows = 2048, d = 1024)")?;
     let mut size = TuneSize::default();
     pairs(&inner, |name, span, input| {
@@ -214,6 +214,10 @@ fn tune(input: ParseStream<'_>, out: &mut KernelAttribute) -> Result<(), SpecErr
         size.values.push((name, value));
         Ok(())
     })?;
+    if size.values.is_empty() {
+        return Err(SpecError::new(key, "`tune` needs at least one size")
+            .help("write `tune(rows = 2048, d = 1024)`"));
+    }
     out.tunes.push(size);
     Ok(())
 }

@@ -141,6 +141,10 @@ fn what_is_wrong_is_said() {
         ("shape(x = [n], x = [m])", "`x` is given two shapes".to_owned()),
         ("tune(n = m)", "the size `n` must be a number".to_owned()),
         ("tune(n = 1, n = 2)", "`n` is given twice".to_owned()),
+        (
+            "tune()",
+            "`tune` needs at least one size | write `tune(rows = 2048, d = 1024)`".to_owned(),
+        ),
         ("inputs(x = 1..)", "an input range needs both ends".to_owned()),
         ("inputs(x = 1..1)", "this range is empty".to_owned()),
         ("inputs(x = [])", "a set of inputs needs at least one value".to_owned()),
@@ -245,6 +249,28 @@ fn names_are_checked_against_the_signature() {
             None,
         ),
         ("tune(whatever = 4)", None),
+        (
+            "tune(x = 4)",
+            Some("`x` is a parameter of type `&[f32]`; `tune` takes sizes and numbers"),
+        ),
+        (
+            "shape(x = [m]), tune(m = 0)",
+            Some("the size `m` is a whole number, at least 1"),
+        ),
+        (
+            "shape(x = [m]), tune(m = 1.5)",
+            Some("the size `m` is a whole number, at least 1"),
+        ),
+        ("tune(n = 1.5)", Some("`n` is a whole number")),
+        (
+            "inputs(idx = 0.5..2.0)",
+            Some("`idx` holds `u32`, so the ends of its range are whole numbers"),
+        ),
+        (
+            "inputs(idx = -1..2)",
+            Some("`idx` holds `u32`, which is never negative"),
+        ),
+        ("inputs(x = -0.5..2.0, n = 1..=4)", None),
     ] {
         let result = match parse(attribute) {
             Ok(attribute) => attribute.validate(&signature(sig)).map_err(message),
