@@ -1,5 +1,5 @@
-//! Loads and stores: full, partial, masked, gathered, streamed and narrow. Partial ones end at a buffer's last byte,
-//! inside a page whose neighbour tests cannot map, so what they prove is values and untouched surroundings.
+//! Loads and stores: full, partial, masked, gathered, streamed and narrow. Values and untouched surroundings are checked
+//! here; that nothing outside is even read, in `guard.rs`.
 
 use super::tier::*;
 use crate::simd::tests::values::{Element, arrays};

@@ -4,6 +4,8 @@
 
 use crate::tier::Tier;
 
+#[cfg(target_os = "linux")]
+mod page;
 mod values;
 
 /// Whether the CPU has `tier`; says so where it has not.

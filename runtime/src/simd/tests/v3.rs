@@ -19,6 +19,9 @@ macro_rules! check {
 
 #[path = "float.rs"]
 mod float;
+#[cfg(target_os = "linux")]
+#[path = "guard.rs"]
+mod guard;
 #[path = "int.rs"]
 mod int;
 #[path = "math.rs"]
