@@ -8,11 +8,12 @@ use proc_macro2::Span;
 use super::cleanup::{compact, drop_dead, edit_exprs, edit_stmts, fold_temporaries, freeze};
 use super::error::{Interrupt, Unliftable};
 use super::fold;
+use super::polish::{drop_proven_panics, merge_selects, propagate_copies, unwrap_single_rounds};
 use super::poly::Poly;
 use super::reader::Reader;
 use super::shapes::Origin;
 use super::{Lifted, function};
-use crate::ir::{BufId, Expr, Param, Program, Returns, Stmt, VarId};
+use crate::ir::{BufId, BufRole, Expr, Param, Program, Returns, Stmt, VarId};
 
 /// Turns a finished pass into its result.
 #[expect(clippy::result_large_err, reason = "as for `lift`")]
@@ -33,13 +34,30 @@ fn finish_inner(reader: &mut Reader<'_>) -> Result<Lifted, Interrupt> {
     let body = reader.blocks.pop().unwrap_or_default();
     reader.program.body = body;
     settle_types(reader)?;
+    drop_proven_panics(reader);
+    drop_needless_fills(reader);
     let shapes = name_sizes(reader)?;
     let program = &mut reader.program;
     drop_dead(program);
+    unwrap_single_rounds(&mut program.body);
+    merge_selects(&mut program.body);
+    propagate_copies(program);
     fold_temporaries(program, &reader.temporaries, &reader.open_casts);
     drop_dead(program);
     freeze(program);
     compact(program);
+    // rustc has accepted the function, so what it was read as should be well-formed too; where
+    // it is not, something was misread.
+    if let Err(errors) = crate::ir::verify::verify(program) {
+        let first = errors.first().map(ToString::to_string).unwrap_or_default();
+        let span = reader.request.function.sig.ident.span();
+        return Err(reader.refuse(
+            span,
+            "the function was not understood",
+            format!("the loop nest read from it is not well-formed: {first}"),
+            "please report this function; until then leave it to the reference",
+        ));
+    }
     let dependencies = std::mem::take(&mut reader.dependencies)
         .into_iter()
         .collect();
@@ -49,6 +67,17 @@ fn finish_inner(reader: &mut Reader<'_>) -> Result<Lifted, Interrupt> {
         dependencies,
         notes: std::mem::take(&mut reader.notes),
     })
+}
+
+/// A returned `Vec` that is filled element by element needs no first filling.
+fn drop_needless_fills(reader: &mut Reader<'_>) {
+    if let Returns::Buffer(returned) = reader.program.returns
+        && reader.complete.contains(&returned)
+    {
+        let mut body = std::mem::take(&mut reader.program.body);
+        body.retain(|stmt| !matches!(stmt, Stmt::Alloc { buf, .. } if *buf == returned));
+        reader.program.body = body;
+    }
 }
 
 /// Literals become constants, variables and buffers get their types.
@@ -207,6 +236,7 @@ fn name_sizes(reader: &mut Reader<'_>) -> Result<Vec<(String, Shape)>, Interrupt
         }
         shapes.push((param.clone(), shape));
     }
+    name_local_sizes(reader, &used);
     // Dimensions in the order of the attribute first, then as the shapes name them.
     used.sort_by_key(|dim| {
         let origin = reader.table.dims[*dim].origin;
@@ -292,6 +322,34 @@ fn name_sizes(reader: &mut Reader<'_>) -> Result<Vec<(String, Shape)>, Interrupt
         ));
     }
     Ok(shapes)
+}
+
+/// Shapes of local buffers, as far as dimensions say them.
+fn name_local_sizes(reader: &mut Reader<'_>, used: &[usize]) {
+    let lens: Vec<(BufId, Expr)> = reader
+        .local_lens
+        .iter()
+        .map(|(buf, len)| (*buf, len.clone()))
+        .collect();
+    for (buf, len) in lens {
+        let len = reader.poly(&len);
+        let len = reader.table.resolve(&len);
+        let mut known = true;
+        reader.table.interner.expr(&len).walk(&mut |part| {
+            known &= match part {
+                Expr::Dim(dim) => used.contains(dim),
+                Expr::Var(_) | Expr::Load { .. } => false,
+                _ => true,
+            };
+        });
+        if known
+            && let Some(len) = reader.table.dim_expr(&len)
+            && let Some(decl) = reader.program.bufs.get_mut(buf.0 as usize)
+            && decl.role == BufRole::Local
+        {
+            decl.shape = Shape(vec![len]);
+        }
+    }
 }
 
 /// Renames whatever is called `name`, unless it is a parameter's own variable.

@@ -69,6 +69,14 @@ pub(super) fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
         (BinaryOp::Mul, _, Some(0)) if pure(&a) => return b,
         _ => {}
     }
+    // `a < b || a == b`: NaN makes both forms false.
+    if let (BinaryOp::Or, Expr::Compare(CompareOp::Lt, p, q), Expr::Compare(CompareOp::Eq, r, s)) =
+        (op, &a, &b)
+        && p == r
+        && q == s
+    {
+        return Expr::Compare(CompareOp::Le, p.clone(), q.clone());
+    }
     match (op, as_bool(&a), as_bool(&b)) {
         (BinaryOp::And, Some(true), _) | (BinaryOp::Or, Some(false), _) => return b,
         (BinaryOp::And, _, Some(true)) | (BinaryOp::Or, _, Some(false)) => return a,

@@ -17,7 +17,10 @@ impl Reader<'_> {
             return Ok(Value::Never);
         }
         let value = self.target(value, inner.expr.span())?;
-        let value = self.hold(value, "matched")?;
+        let value = match value {
+            Value::Scalar(num) => Value::Scalar(self.shared("matched", num)),
+            value => self.hold(value, "matched")?,
+        };
         self.arms(&inner.arms, &value, inner.span())
     }
 

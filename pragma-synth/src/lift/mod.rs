@@ -31,6 +31,7 @@ mod operators;
 mod ordering;
 mod pattern;
 mod places;
+mod polish;
 mod poly;
 mod prove;
 mod reader;

@@ -325,7 +325,7 @@ impl Reader<'_> {
                     }
                     // Squaring and multiplying, as `powi` does it.
                     Some(n @ 1..=8) => {
-                        let base = self.stable("base", num);
+                        let base = self.shared("base", num);
                         let (mut square, mut n) = (base.expr, n);
                         let mut power: Option<Expr> = None;
                         while n > 0 {
@@ -356,7 +356,7 @@ impl Reader<'_> {
                 let exponent = self.settle(nums.remove(0).expr);
                 match fold::as_int(&exponent) {
                     Some(n @ 1..=8) => {
-                        let num = self.stable("base", num);
+                        let num = self.shared("base", num);
                         let mut product = num.expr.clone();
                         for _ in 1..n {
                             product = fold::binary(BinaryOp::Mul, product, num.expr.clone());
@@ -378,13 +378,13 @@ impl Reader<'_> {
                 Value::scalar(fold::binary(op, a, b), ty)
             }
             ("is_infinite", 0) if float => {
-                let num = self.stable("value", num);
+                let num = self.shared("value", num);
                 let nan = Expr::Call(Func::IsNan, vec![num.expr.clone()]);
                 let finite = Expr::Call(Func::IsFinite, vec![num.expr]);
                 Value::Scalar(bool_num(fold::not(fold::binary(BinaryOp::Or, nan, finite))))
             }
             ("fract", 0) if float => {
-                let num = self.stable("value", num);
+                let num = self.shared("value", num);
                 let whole = Expr::Call(Func::Trunc, vec![num.expr.clone()]);
                 Value::scalar(fold::binary(BinaryOp::Sub, num.expr, whole), ty)
             }
@@ -409,7 +409,7 @@ impl Reader<'_> {
                 )
             }
             ("sin_cos", 0) if float => {
-                let num = self.stable("value", num);
+                let num = self.shared("value", num);
                 Value::Tuple(vec![
                     call(Func::Sin, vec![num.clone()]),
                     call(Func::Cos, vec![num]),
@@ -435,7 +435,7 @@ impl Reader<'_> {
                     let bad = self.decide(CompareOp::Eq, divisor.clone(), Expr::index(0));
                     self.panic_if(bad);
                 }
-                let a = self.stable("value", num);
+                let a = self.shared("value", num);
                 let less = fold::binary(BinaryOp::Sub, divisor.clone(), Expr::index(1));
                 let up = fold::binary(BinaryOp::Add, a.expr, less);
                 Value::scalar(self.quotient(up, divisor, false)?, ty)
@@ -502,7 +502,7 @@ impl Reader<'_> {
             return Value::scalar(Expr::Call(Func::Min, vec![low, hi]), ty);
         }
         // `max` would drop a NaN; `clamp` keeps it.
-        let num = self.stable("value", num);
+        let num = self.shared("value", num);
         let below = fold::compare(CompareOp::Lt, num.expr.clone(), lo.clone());
         let above = fold::compare(CompareOp::Gt, num.expr.clone(), hi.clone());
         let upper = fold::select(above, hi, num.expr);

@@ -42,7 +42,7 @@ impl Reader<'_> {
             expr: self.settle(other.expr),
             ty: other.ty,
         };
-        let (a, b) = (self.stable("a", a), self.stable("b", b));
+        let (a, b) = (self.shared("a", a), self.shared("b", b));
         let less = fold::compare(CompareOp::Lt, a.expr.clone(), b.expr.clone());
         let equal = fold::compare(CompareOp::Eq, a.expr.clone(), b.expr.clone());
         let float = self.types.class(a.ty) == Class::Float;
@@ -98,6 +98,8 @@ impl Reader<'_> {
             count(1),
         );
         let mask = fold::cast(signed, Some(unsigned), mask);
-        Ok(fold::binary(BinaryOp::Xor, bits, mask))
+        let key = fold::binary(BinaryOp::Xor, bits, mask);
+        let ty = Ty::Known(signed);
+        Ok(self.let_temp("key", Num { expr: key, ty }).expr)
     }
 }

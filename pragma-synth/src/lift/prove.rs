@@ -327,6 +327,11 @@ impl Reader<'_> {
         };
         let index = self.poly(index);
         self.note_strides(param, &index);
+        if self.conditional == 0
+            && let Some(least) = self.greatest(&index.scale(-1))
+        {
+            self.starts.push((param, least.scale(-1)));
+        }
         self.reach_len(param, index.add(&Poly::constant(1)));
     }
 
@@ -426,6 +431,7 @@ impl Reader<'_> {
             let Some(most) = most.filter(|_| clear) else {
                 continue;
             };
+            let most = self.with_border(param, most);
             // Already long enough, or a number: `x[0]` says little about the length of `x`.
             if self.nonneg(&len.sub(&most)) || most.as_constant().is_some() {
                 continue;
@@ -435,6 +441,31 @@ impl Reader<'_> {
             }
         }
         None
+    }
+
+    /// A stencil that leaves out a border at the start leaves out the same at the end:
+    /// `for i in 1..n - 1` over an array of `n`.
+    fn with_border(&self, param: usize, most: Poly) -> Poly {
+        if most.terms().all(|(_, coef)| coef >= 0) {
+            return most;
+        }
+        let mut least: Option<Poly> = None;
+        for (_, start) in self.starts.iter().filter(|(other, _)| *other == param) {
+            least = match least {
+                Some(old) if self.nonneg(&start.sub(&old)) => Some(old),
+                None => Some(start.clone()),
+                Some(old) if self.nonneg(&old.sub(start)) => Some(start.clone()),
+                Some(_) => return most,
+            };
+        }
+        match least {
+            Some(least) => {
+                let whole = most.add(&least);
+                let plain = whole.terms().all(|(_, coef)| coef >= 0);
+                if plain { whole } else { most }
+            }
+            None => most,
+        }
     }
 }
 

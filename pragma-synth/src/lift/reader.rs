@@ -3,7 +3,7 @@
 //! Owns scopes, variables, blocks and refusals. What each kind of syntax means stands in the
 //! sibling modules, all of which are `impl Reader`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use pragma_spec::Scalar;
@@ -103,6 +103,8 @@ pub(super) struct Reader<'a> {
     pub(super) conditional: usize,
     /// Accesses that say how long a slice must be: buffer parameter and least length.
     pub(super) reaches: Vec<(usize, Poly)>,
+    /// The least index of each access, in the same way.
+    pub(super) starts: Vec<(usize, Poly)>,
     /// Buffer parameters by buffer.
     pub(super) buf_params: BTreeMap<BufId, usize>,
     pub(super) tables: BTreeMap<String, View>,
@@ -114,6 +116,8 @@ pub(super) struct Reader<'a> {
     pub(super) open_casts: Vec<VarId>,
     /// Lengths of local buffers.
     pub(super) local_lens: BTreeMap<BufId, Expr>,
+    /// Buffers of which every element is written, and none read before that.
+    pub(super) complete: BTreeSet<BufId>,
     /// The length of the returned `Vec`.
     pub(super) returned_len: Option<Poly>,
     pub(super) depth: usize,
@@ -141,6 +145,7 @@ impl<'a> Reader<'a> {
             facts: Vec::new(),
             conditional: 0,
             reaches: Vec::new(),
+            starts: Vec::new(),
             buf_params: BTreeMap::new(),
             tables: BTreeMap::new(),
             dependencies: BTreeMap::new(),
@@ -148,6 +153,7 @@ impl<'a> Reader<'a> {
             temporaries: Vec::new(),
             open_casts: Vec::new(),
             local_lens: BTreeMap::new(),
+            complete: BTreeSet::new(),
             returned_len: None,
             depth: 0,
             emitted: 0,
@@ -333,6 +339,15 @@ impl<'a> Reader<'a> {
             num
         } else {
             self.let_temp(name, num)
+        }
+    }
+
+    /// `num`, held in a variable unless computing it again costs nothing.
+    pub(super) fn shared(&mut self, name: &str, num: Num) -> Num {
+        match num.expr {
+            Expr::Const(_) | Expr::Dim(_) => num,
+            Expr::Var(_) if self.is_stable(&num.expr) => num,
+            _ => self.let_temp(name, num),
         }
     }
 

@@ -339,6 +339,10 @@ impl Reader<'_> {
         } else {
             fold::not(not_greater)
         };
+        let cond = match best {
+            Value::Tuple(_) => self.shared("better", bool_num(cond)).expr,
+            _ => cond,
+        };
         self.two_ways(cond, span, &mut |_| Ok(item.clone()), &mut |_| {
             Ok(best.clone())
         })
@@ -393,6 +397,7 @@ impl Reader<'_> {
             let len = self.stable_index("len", len);
             let len = self.simplify(len);
             let buf = self.alloc("collected", ty, len.clone(), None, span)?;
+            self.complete.insert(buf);
             let view = Self::whole(buf, len.clone(), Own::Vec);
             self.loops.push(super::reader::LoopFrame {
                 label: None,
@@ -420,6 +425,7 @@ impl Reader<'_> {
     /// A `Vec` with nothing in it yet.
     pub(super) fn empty_vec(&mut self, name: &str, ty: Ty, span: Span) -> Lift<View> {
         let buf = self.alloc(name, ty, Expr::index(0), None, span)?;
+        self.complete.insert(buf);
         Ok(View {
             buf,
             offset: Expr::index(0),

@@ -105,6 +105,16 @@ impl Reader<'_> {
         }
         let end = self.stable_index("end", end);
         let lo = self.last_value(var);
+        let step = counted.step;
+        // `while i + 4 <= n { ..; i += 4 }` from 0: as many rounds as fit.
+        let width = fold::as_int(&ahead).map(|ahead| ahead + i128::from(!counted.or_equal));
+        if step > 1 && lo == Expr::index(0) && width == Some(i128::from(step)) {
+            let rounds = self.quotient(end, Expr::index(step), false)?;
+            self.while_rounds(inner, counted, slot, rounds.clone())?;
+            let value = fold::binary(BinaryOp::Mul, rounds, Expr::index(step));
+            self.emit(Stmt::Assign { var, value });
+            return Ok(true);
+        }
         // `i + ahead < end`: up to `end - ahead`, none if that is below zero.
         let end = if counted.or_equal {
             fold::binary(BinaryOp::Add, end, Expr::index(1))
@@ -118,11 +128,7 @@ impl Reader<'_> {
         let hi = self.saturating_sub(end, ahead);
         let hi = self.stable_index("end", hi);
         let lo = self.stable_index("start", lo);
-        let step = counted.step;
-        let body = syn::Block {
-            brace_token: inner.body.brace_token,
-            stmts: inner.body.stmts[..inner.body.stmts.len() - 1].to_vec(),
-        };
+        let body = without_last(&inner.body);
         let label = inner
             .label
             .as_ref()
@@ -148,6 +154,32 @@ impl Reader<'_> {
         let value = self.simplify(value);
         self.emit(Stmt::Assign { var, value });
         Ok(true)
+    }
+
+    /// `rounds` rounds of a loop whose counter starts from 0.
+    fn while_rounds(
+        &mut self,
+        inner: &syn::ExprWhile,
+        counted: &Counted<'_>,
+        slot: super::value::SlotId,
+        rounds: Expr,
+    ) -> Lift<()> {
+        let body = without_last(&inner.body);
+        let label = inner
+            .label
+            .as_ref()
+            .map(|label| label.name.ident.to_string());
+        self.loops.push(LoopFrame { label, ir_loops: 1 });
+        let range = (Expr::index(0), rounds, 1);
+        let result = self.for_loop(&counted.name, range, &mut |reader, k| {
+            let at = fold::binary(BinaryOp::Mul, k, Expr::index(counted.step));
+            let old = std::mem::replace(&mut reader.slots[slot.0], Value::Scalar(usize_num(at)));
+            let result = reader.loop_body(&body);
+            reader.slots[slot.0] = old;
+            result
+        });
+        self.loops.pop();
+        result
     }
 
     /// What a mutable variable holds now, if the block says so.
@@ -282,6 +314,13 @@ impl Reader<'_> {
             return Ok(Value::Unit);
         }
         Err(self.unknown(span, "this `while let`"))
+    }
+}
+
+fn without_last(block: &syn::Block) -> syn::Block {
+    syn::Block {
+        brace_token: block.brace_token,
+        stmts: block.stmts[..block.stmts.len().saturating_sub(1)].to_vec(),
     }
 }
 

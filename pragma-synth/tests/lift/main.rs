@@ -5,6 +5,7 @@
 //! `PRAGMA_BLESS=1` rewrites those.
 
 mod meaning;
+mod robust;
 mod support;
 
 use std::path::Path;

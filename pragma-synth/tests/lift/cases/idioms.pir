@@ -1,7 +1,8 @@
 kernel quantize(x: [f32; n], scale: f32, out: mut [i8; n]) dims(n) {
   for i in 0..n {
     let v: f32 = x[i]
-    out[i] = select(round(v / scale) < -128.0, -128.0, select(round(v / scale) > 127.0, 127.0, round(v / scale))) as i8
+    let value: f32 = round(v / scale)
+    out[i] = select(value < -128.0, -128.0, select(value > 127.0, 127.0, value)) as i8
   }
 }
 
@@ -19,7 +20,7 @@ kernel luma(src: [u8; n, 3], dst: mut [u8; n]) dims(n) {
 
 kernel luma_chunks(src: [u8; rows, 3], dst: mut [u8; rows]) dims(rows) {
   for i in 0..rows {
-    alloc array: local [u8;] len 3 fill 0u8
+    alloc array: local [u8; 3] len 3 fill 0u8
     array[0] = src[i * 3]
     array[1] = src[i * 3 + 1]
     array[2] = src[i * 3 + 2]
@@ -97,9 +98,8 @@ kernel fir(x: [f64; n + rows - 1], taps: [f64; n], out: mut [f64; rows]) dims(n,
 kernel count_byte(hay: [u8; n], needle: u8) -> usize dims(n) {
   let mut acc: usize = 0
   for i in 0..n {
-    let n_1: usize = acc
     let b: u8 = hay[i]
-    acc = n_1 + (b == needle) as usize
+    acc = acc + (b == needle) as usize
   }
   return (acc)
 }
@@ -235,19 +235,18 @@ kernel three_way(x: [i32; n], out: mut [i32; n]) dims(n) {
 
 kernel clamp_border(x: [f32; n], out: mut [f32; n]) dims(n) {
   for i in 0..n {
-    let mut value: f32 = 0.0
+    let mut left: f32 = 0.0
     if i > 0 {
-      value = x[i - 1]
+      left = x[i - 1]
     } else {
-      value = x[0]
+      left = x[0]
     }
-    let left: f32 = value
     let right: f32 = x[min(i + 1, n - 1)]
     out[i] = (left + x[i] + right) / 3.0
   }
 }
 
-kernel stencil(u: [f64; h * w - 1], next: mut [f64; h * w - w - 1], h: dim, w: dim) -> f64 dims(h, w) {
+kernel stencil(u: [f64; h, w], next: mut [f64; h, w], h: dim, w: dim) -> f64 dims(h, w) {
   let mut diff: f64 = 0.0f64
   for i in 1..h - 1 {
     for j in 1..w - 1 {
@@ -325,7 +324,7 @@ kernel wrapping(x: [u32; n], seed: u32) -> u32 dims(n) {
 }
 
 kernel local_table(x: [u8; n], out: mut [u8; n]) dims(n) {
-  alloc array: local [u8;] len 4 fill 0u8
+  alloc array: local [u8; 4] len 4 fill 0u8
   array[0] = 3u8
   array[1] = 1u8
   array[2] = 4u8
@@ -354,29 +353,20 @@ kernel early_return(x: [f32; n]) -> f32 dims(n) {
 kernel helper_early(x: [f32; n], out: mut [i32; n]) dims(n) {
   for i in 0..n {
     let v: f32 = x[i]
-    let mut result: i32 = 0i32
-    if v < -1.0 {
-      result = -1i32
-    } else {
-      if v > 1.0 {
-        result = 1i32
-      } else {
-        result = 0i32
-      }
-    }
+    let result: i32 = select(v < -1.0, -1i32, select(v > 1.0, 1i32, 0i32))
     out[i] = result
   }
 }
 
 kernel helper_search(x: [f32; n], limit: f32) -> usize dims(n) {
   let mut result_some: bool = false
-  let mut result: usize = 0
+  let mut matched: usize = 0
   let mut returned: bool = false
   for i in 0..n {
     let v: f32 = x[i]
     if v > limit {
       result_some = true
-      result = i
+      matched = i
       returned = true
       break
     }
@@ -384,18 +374,18 @@ kernel helper_search(x: [f32; n], limit: f32) -> usize dims(n) {
   if !returned {
     result_some = false
   }
-  return (select(result_some, result + 1, 0))
+  return (select(result_some, matched + 1, 0))
 }
 
 kernel if_let_search(x: [f32; n], limit: f32) -> usize dims(n) {
   let mut result_some: bool = false
-  let mut result: usize = 0
+  let mut matched: usize = 0
   let mut returned: bool = false
   for i in 0..n {
     let v: f32 = x[i]
     if v > limit {
       result_some = true
-      result = i
+      matched = i
       returned = true
       break
     }
@@ -403,7 +393,7 @@ kernel if_let_search(x: [f32; n], limit: f32) -> usize dims(n) {
   if !returned {
     result_some = false
   }
-  return (select(result_some, result, 99))
+  return (select(result_some, matched, 99))
 }
 
 kernel continues(x: [f32; n], mask: [u8; n]) -> f32 dims(n) {

@@ -22,11 +22,10 @@ kernel gelu(x: [f32; n], out: mut [f32; n]) dims(n) {
 
 kernel softmax(x: mut [f32; rows, cols], cols: dim) dims(cols, rows) {
   for i in 0..rows {
-    let mut acc: f32 = f32::NEG_INFINITY
+    let mut max: f32 = f32::NEG_INFINITY
     for j in 0..cols {
-      acc = max(acc, x[i * cols + j])
+      max = max(max, x[i * cols + j])
     }
-    let max: f32 = acc
     let mut sum: f32 = 0.0
     for j_1 in 0..cols {
       x[i * cols + j_1] = exp(x[i * cols + j_1] - max)

@@ -24,14 +24,12 @@ kernel saxpy_while(a: f32, x: [f32; n], y: mut [f32; n]) dims(n) {
 }
 
 kernel saxpy_vec(a: f32, x: [f32; n], y: [f32; n]) -> collected: ret [f32; n] dims(n) {
-  alloc collected len n fill 0.0
   for i in 0..n {
     collected[i] = a * x[i] + y[i]
   }
 }
 
 kernel saxpy_push(a: f32, x: [f32; n], y: [f32; n]) -> out: ret [f32; n] dims(n) {
-  alloc out len n fill 0.0
   for i in 0..n {
     out[i] = a * x[i] + y[i]
   }
@@ -48,10 +46,9 @@ kernel dot_index(x: [f32; n], y: [f32; n]) -> f32 dims(n) {
 kernel dot_fold(x: [f32; n], y: [f32; n]) -> f32 dims(n) {
   let mut acc: f32 = 0.0
   for i in 0..n {
-    let acc_1: f32 = acc
     let a: f32 = x[i]
     let b: f32 = y[i]
-    acc = acc_1 + a * b
+    acc = acc + a * b
   }
   return (acc)
 }
@@ -73,32 +70,31 @@ kernel dot_map_range(x: [f32; n], y: [f32; n]) -> f32 dims(n) {
 }
 
 kernel dot_chunks(x: [f32; n], y: [f32; n]) -> f32 dims(n) {
-  let mut sum: f32 = -0.0
+  let mut rest: f32 = -0.0
   for i in 0..n - 4 * (n / 4) {
-    sum = sum + x[n / 4 * 4 + i] * y[n / 4 * 4 + i]
+    rest = rest + x[n / 4 * 4 + i] * y[n / 4 * 4 + i]
   }
-  let rest: f32 = sum
-  alloc acc: local [f32;] len 4 fill 0.0
+  alloc acc: local [f32; 4] len 4 fill 0.0
   for i_1 in 0..n / 4 {
     for j in 0..4 {
       acc[j] = acc[j] + x[i_1 * 4 + j] * y[i_1 * 4 + j]
     }
   }
-  let mut sum_1: f32 = -0.0
+  let mut sum: f32 = -0.0
   for i_2 in 0..4 {
-    sum_1 = sum_1 + acc[i_2]
+    sum = sum + acc[i_2]
   }
-  return (sum_1 + rest)
+  return (sum + rest)
 }
 
 kernel dot_unrolled(x: [f32; n], y: [f32; n]) -> f32 dims(n) {
   let mut s0: f32 = 0.0
   let mut s1: f32 = 0.0
-  for i in 0..n - 1 step 2 {
-    s0 = s0 + x[i] * y[i]
-    s1 = s1 + x[i + 1] * y[i + 1]
+  for i in 0..n / 2 {
+    s0 = s0 + x[i * 2] * y[i * 2]
+    s1 = s1 + x[i * 2 + 1] * y[i * 2 + 1]
   }
-  for i_2 in 2 * ((n - 1 + 1) / 2)..n {
+  for i_2 in n / 2 * 2..n {
     s0 = s0 + x[i_2] * y[i_2]
   }
   return (s0 + s1)
@@ -119,7 +115,6 @@ kernel gelu_in_place(x: mut [f32; n]) dims(n) {
 }
 
 kernel gelu_collect(x: [f32; n]) -> collected: ret [f32; n] dims(n) {
-  alloc collected len n fill 0.0
   for i in 0..n {
     let v: f32 = x[i]
     collected[i] = 0.5 * v * (1.0 + tanh(1.1283792 / sqrt(2.0) * (v + 0.044715 * (v * (v * v)))))
@@ -183,33 +178,29 @@ kernel softmax_rows_slices(x: mut [f32; rows, cols], cols: dim) dims(cols, rows)
 
 kernel softmax_iter(x: [f32; rows, d], d: dim, out: mut [f32; rows, d]) dims(d, rows) {
   for i in 0..rows {
-    let mut acc: f32 = -3.4028235e38
+    let mut m: f32 = -3.4028235e38
     for j in 0..d {
-      let m: f32 = acc
       let v: f32 = x[i * d + j]
-      acc = max(m, v)
+      m = max(m, v)
     }
-    let m_1: f32 = acc
-    let mut sum: f32 = -0.0
+    let mut total: f32 = -0.0
     for j_1 in 0..d {
       let v_1: f32 = x[i * d + j_1]
-      sum = sum + exp(v_1 - m_1)
+      total = total + exp(v_1 - m)
     }
-    let total: f32 = sum
     for j_2 in 0..d {
       let v_2: f32 = x[i * d + j_2]
-      out[i * d + j_2] = exp(v_2 - m_1) / total
+      out[i * d + j_2] = exp(v_2 - m) / total
     }
   }
 }
 
 kernel softmax_reduce(x: mut [f32; rows, d], d: dim) dims(d, rows) {
   for i in 0..rows {
-    let mut best: f32 = x[i * d]
+    let mut m: f32 = x[i * d]
     for i_1 in 1..d {
-      best = max(best, x[i * d + i_1])
+      m = max(m, x[i * d + i_1])
     }
-    let m: f32 = best
     let mut sum: f32 = 0.0
     for j in 0..d {
       x[i * d + j] = exp(x[i * d + j] - m)
@@ -251,12 +242,11 @@ kernel rms_norm_named_rows(x: [f32; rows, d], w: [f32; d], eps: f32, out: mut [f
 }
 
 kernel rms_norm_one(x: mut [f32; n], weight: [f32; n], eps: f32) dims(n) {
-  let mut sum: f32 = -0.0
+  let mut ss: f32 = -0.0
   for i in 0..n {
     let v: f32 = x[i]
-    sum = sum + v * v
+    ss = ss + v * v
   }
-  let ss: f32 = sum
   let norm: f32 = 1.0 / sqrt(ss / n as f32 + eps)
   for i_1 in 0..n {
     x[i_1] = x[i_1] * norm * weight[i_1]
@@ -272,9 +262,8 @@ kernel layer_norm_chunks(x: mut [f32; rows, d], gamma: [f32; d], beta: [f32; d],
     let mean: f32 = sum / d as f32
     let mut acc: f32 = 0.0
     for j_1 in 0..d {
-      let acc_1: f32 = acc
-      let v: f32 = x[i * d + j_1]
-      acc = acc_1 + (v - mean) * (v - mean)
+      let base: f32 = x[i * d + j_1] - mean
+      acc = acc + base * base
     }
     let var: f32 = acc / d as f32
     let std: f32 = sqrt(var + eps)
@@ -288,17 +277,13 @@ kernel layer_norm_two_sums(x: [f32; rows, d], gamma: [f32; d], beta: [f32; d], e
   alloc out len d * rows fill 0.0
   for i in 0..rows {
     let mut acc: f32 = 0.0
-    let mut acc_1: f32 = 0.0
+    let mut sq: f32 = 0.0
     for j in 0..d {
-      let s: f32 = acc
-      let q: f32 = acc_1
       let v: f32 = x[i * d + j]
-      acc = s + v
-      acc_1 = q + v * v
+      acc = acc + v
+      sq = sq + v * v
     }
-    let sum: f32 = acc
-    let sq: f32 = acc_1
-    let mean: f32 = sum / d as f32
+    let mean: f32 = acc / d as f32
     let var: f32 = sq / d as f32 - mean * mean
     let inv: f32 = 1.0 / sqrt(var + eps)
     for j_1 in 0..d {
@@ -353,33 +338,19 @@ kernel cosine_zip(a: [f32; n], b: [f32; n]) -> f32 dims(n) {
   return (ab / d)
 }
 
-kernel cosine_fold(a: [f32; n], b: [f32; n]) -> f32 dims(n)
-  vars(mut acc: f32, mut acc_1: f32, mut acc_2: f32, i: usize, ab: f32, aa: f32, bb: f32, x: f32, y: f32, ab_1: f32, aa_1: f32, bb_1: f32, d: f32, d_2: f32, mut value: f32) {
-  let mut acc: f32 = 0.0
-  let mut acc_1: f32 = 0.0
-  let mut acc_2: f32 = 0.0
+kernel cosine_fold(a: [f32; n], b: [f32; n]) -> f32 dims(n) {
+  let mut ab: f32 = 0.0
+  let mut aa: f32 = 0.0
+  let mut bb: f32 = 0.0
   for i in 0..n {
-    let ab: f32 = acc
-    let aa: f32 = acc_1
-    let bb: f32 = acc_2
     let x: f32 = a[i]
     let y: f32 = b[i]
-    acc = ab + x * y
-    acc_1 = aa + x * x
-    acc_2 = bb + y * y
+    ab = ab + x * y
+    aa = aa + x * x
+    bb = bb + y * y
   }
-  let ab_1: f32 = acc
-  let aa_1: f32 = acc_1
-  let bb_1: f32 = acc_2
-  let d: f32 = aa_1 * bb_1
-  let mut value: f32 = 0.0
-  if d == 0.0 {
-    value = 0.0
-  } else {
-    let d_2: f32 = aa_1 * bb_1
-    value = ab_1 / sqrt(d_2)
-  }
-  return (value)
+  let matched: f32 = aa * bb
+  return (select(matched == 0.0, 0.0, ab / sqrt(matched)))
 }
 
 kernel cosine_rows(a: [f32; rows, d], b: [f32; d], out: mut [f32; rows]) dims(rows, d) {
@@ -389,11 +360,10 @@ kernel cosine_rows(a: [f32; rows, d], b: [f32; d], out: mut [f32; rows]) dims(ro
   }
   let nb: f32 = sqrt(sum)
   for i_1 in 0..rows {
-    let mut sum_1: f32 = -0.0
+    let mut left: f32 = -0.0
     for j in 0..d {
-      sum_1 = sum_1 + a[i_1 * d + j] * b[j]
+      left = left + a[i_1 * d + j] * b[j]
     }
-    let left: f32 = sum_1
     let mut sum_2: f32 = -0.0
     for j_1 in 0..d {
       sum_2 = sum_2 + a[i_1 * d + j_1] * a[i_1 * d + j_1]
@@ -407,9 +377,6 @@ kernel argmax_first(x: [f32; n, cols], cols: dim, out: mut [usize; n]) dims(cols
     let mut best: usize = 0
     for i in 1..cols {
       let at: usize = best
-      if at >= cols {
-        panic!
-      }
       if x[r * cols + i] > x[r * cols + at] {
         best = i
       }
@@ -424,61 +391,52 @@ kernel argmax_max_by(x: [f32; rows, cols], cols: dim, out: mut [u32; rows]) dims
     let mut best_1: f32 = x[i * cols]
     for i_1 in 1..cols {
       let item: f32 = x[i * cols + i_1]
-      let a: f32 = best_1
-      let bits: i32 = to_bits(a) as i32
+      let bits: i32 = to_bits(best_1) as i32
       let bits_1: i32 = to_bits(item) as i32
-      best = select((bits ^ ((bits >> 31u32) as u32 >> 1u32) as i32 < bits_1 ^ ((bits_1 >> 31u32) as u32 >> 1u32) as i32) | (bits ^ ((bits >> 31u32) as u32 >> 1u32) as i32 == bits_1 ^ ((bits_1 >> 31u32) as u32 >> 1u32) as i32), i_1, best)
-      best_1 = select((bits ^ ((bits >> 31u32) as u32 >> 1u32) as i32 < bits_1 ^ ((bits_1 >> 31u32) as u32 >> 1u32) as i32) | (bits ^ ((bits >> 31u32) as u32 >> 1u32) as i32 == bits_1 ^ ((bits_1 >> 31u32) as u32 >> 1u32) as i32), item, best_1)
+      let better: bool = bits ^ ((bits >> 31u32) as u32 >> 1u32) as i32 <= bits_1 ^ ((bits_1 >> 31u32) as u32 >> 1u32) as i32
+      best = select(better, i_1, best)
+      best_1 = select(better, item, best_1)
     }
-    let at: usize = best
-    out[i] = at as u32
+    out[i] = best as u32
   }
 }
 
 kernel argmax_partial(x: [f32; rows, cols], cols: dim, out: mut [usize; rows]) dims(cols, rows) {
   for i in 0..rows {
-    let mut best: usize = 0
-    let mut best_1: f32 = x[i * cols]
+    let mut i_2: usize = 0
+    let mut best: f32 = x[i * cols]
     for i_1 in 1..cols {
       let item: f32 = x[i * cols + i_1]
-      let a: f32 = best_1
-      if is_nan(a) | is_nan(item) {
+      if is_nan(best) | is_nan(item) {
         panic!
       }
-      best = select((a < item) | (a == item), i_1, best)
-      best_1 = select((a < item) | (a == item), item, best_1)
+      let better: bool = best <= item
+      i_2 = select(better, i_1, i_2)
+      best = select(better, item, best)
     }
-    let i_2: usize = best
     out[i] = i_2
   }
 }
 
 kernel argmax_fold(x: [f32; rows, cols], cols: dim, out: mut [u32; rows]) dims(cols, rows) {
   for i in 0..rows {
-    let mut acc: usize = 0
-    let mut acc_1: f32 = f32::NEG_INFINITY
+    let mut best_0: usize = 0
+    let mut acc: f32 = f32::NEG_INFINITY
     for j in 0..cols {
-      let best: usize = acc
-      let best_1: f32 = acc_1
       let v: f32 = x[i * cols + j]
-      acc = select(v > best_1, j, best)
-      acc_1 = select(v > best_1, v, best_1)
+      best_0 = select(v > acc, j, best_0)
+      acc = select(v > acc, v, acc)
     }
-    let best_0: usize = acc
     out[i] = best_0 as u32
   }
 }
 
 kernel argmax_collect(x: [f32; rows, cols], cols: dim) -> collected: ret [usize; rows] dims(cols, rows) {
-  alloc collected len rows fill 0
   for i in 0..rows {
     let mut best: usize = 0
     for i_1 in 0..cols {
       let v: f32 = x[i * cols + i_1]
       let at: usize = best
-      if at >= cols {
-        panic!
-      }
       if v > x[i * cols + at] {
         best = i_1
       }
