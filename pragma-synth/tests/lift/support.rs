@@ -73,7 +73,7 @@ fn attribute(function: &syn::ItemFn) -> KernelAttribute {
 }
 
 impl Kernel {
-    pub fn lift(&self, krate: &SourceCrate) -> Result<Lifted, Unliftable> {
+    pub fn lift(&self, krate: &SourceCrate) -> Result<Lifted, Box<Unliftable>> {
         let signature = KernelSignature::from_syn(&self.function.sig)
             .unwrap_or_else(|error| panic!("{}: {error:?}", self.function.sig.ident));
         lift(&KernelRequest {
@@ -83,6 +83,7 @@ impl Kernel {
             attribute: &self.attribute,
             signature: &signature,
         })
+        .map_err(Box::new)
     }
 
     /// The program as text, or the refusal.

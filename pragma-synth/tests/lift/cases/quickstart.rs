@@ -15,7 +15,7 @@ pub fn dot(x: &[f32], y: &[f32]) -> f32 {
 /// GELU by the tanh formula.
 pub fn gelu(x: &[f32], out: &mut [f32]) {
     for (o, &v) in out.iter_mut().zip(x) {
-        let inner = 0.797_884_56 * (v + 0.044_715 * v * v * v);
+        let inner = 0.797_884_6 * (v + 0.044_715 * v * v * v);
         *o = 0.5 * v * (1.0 + inner.tanh());
     }
 }
