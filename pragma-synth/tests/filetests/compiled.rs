@@ -10,9 +10,9 @@ use std::process::Command;
 use pragma_spec::{KernelSignature, ParamKind, ParamSig, ReturnSig, Scalar, Target};
 use pragma_synth::emit::scalar::{NativeStyle, emit_scalar};
 use pragma_synth::emit::signature::signature;
-use pragma_synth::emit::{EmitOptions, emit};
+use pragma_synth::emit::{EmitError, EmitOptions, emit};
 use pragma_synth::ir::interp::{Argument, Native, Value};
-use pragma_synth::ir::{BufRole, Mark, Param, Program, Returns, Stmt};
+use pragma_synth::ir::{BufRole, Param, Program, Returns, Stmt};
 use pragma_synth::oracle::{ORACLE_SYMBOL, oracle_source};
 
 use super::case::{Case, Expect, File};
@@ -31,9 +31,8 @@ struct Emitter {
     name: &'static str,
     /// CPU features that its code needs, as `is_x86_feature_detected!` calls them.
     features: &'static [&'static str],
-    /// A module with `pub unsafe fn kernel` or `pub fn kernel`, called like a vendored kernel, or
-    /// `None` if this emitter does not do this program.
-    source: fn(&Program) -> Option<String>,
+    /// A module with `pub unsafe fn kernel` or `pub fn kernel`, called like a vendored kernel.
+    source: fn(&Program) -> Result<String, EmitError>,
 }
 
 /// Every emitter whose results must be those of the interpreter.
@@ -59,27 +58,12 @@ const EMITTERS: [Emitter; 3] = [
     },
 ];
 
-/// The program as it is marked, or without marks where its marks ask for what is not legal.
-fn simd(program: &Program, target: Target) -> Option<String> {
-    let options = EmitOptions { contract: false };
-    let marked = emit(program, target, "kernel", options);
-    marked.ok().or_else(|| {
-        let mut plain = program.clone();
-        plain.body.iter_mut().for_each(unmark);
-        emit(&plain, target, "kernel", options).ok()
-    })
+/// Bit for bit like the reference but for reductions in vectors.
+fn simd(program: &Program, target: Target) -> Result<String, EmitError> {
+    emit(program, target, "kernel", EmitOptions { contract: false })
 }
 
-fn unmark(stmt: &mut Stmt) {
-    if let Stmt::For(inner) = stmt {
-        inner.mark = Mark::Serial;
-    }
-    for block in stmt.blocks_mut() {
-        block.iter_mut().for_each(unmark);
-    }
-}
-
-fn scalar(program: &Program) -> Option<String> {
+fn scalar(program: &Program) -> Result<String, EmitError> {
     let mut text = signature(program, "kernel");
     text.push_str(" {\n");
     text.push_str(&emit_scalar(program, &NativeStyle, 1));
@@ -88,7 +72,7 @@ fn scalar(program: &Program) -> Option<String> {
         text.push_str("    unreachable!()\n");
     }
     text.push_str("}\n");
-    Some(text)
+    Ok(text)
 }
 
 /// Bits of a float with one pattern for all NaN.
@@ -122,9 +106,10 @@ pub fn run(files: &[File]) -> Option<Vec<Run>> {
             .unwrap_or_else(|error| panic!("{}: {error}", file.name));
         let oracle = own_symbols(&oracle, i);
         modules += &add(&format!("o{i}"), &share_prelude(&oracle, i));
-        let kernels = EMITTERS.iter().filter_map(|emitter| {
-            let text = (emitter.source)(&file.program)?;
-            Some((emitter.name, text))
+        let kernels = EMITTERS.iter().map(|emitter| {
+            let text = (emitter.source)(&file.program);
+            let text = text.unwrap_or_else(|error| panic!("{}: {error}", file.name));
+            (emitter.name, text)
         });
         let kernels: Vec<_> = kernels.collect();
         for (name, text) in &kernels {

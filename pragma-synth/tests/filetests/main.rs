@@ -290,7 +290,8 @@ fn scheduled(file: &File, seed: u64) -> Option<File> {
 
 /// The random program that `seed` stands for, with what the interpreter finds as expectation.
 fn random_file(seed: u64) -> File {
-    let (program, mut case) = random::program(&random::bytes(seed, 1000), true);
+    let (mut program, mut case) = random::program(&random::bytes(seed, 1000), true);
+    program.body.iter_mut().for_each(schedule::unmark);
     let (program, _) = schedule::schedule(&program, &random::bytes(seed, 60));
     case.expect = match interpret::<Native>(&program, &case) {
         Ok(results) => Expect::Gives(Values::of(&program, &results)),

@@ -1,7 +1,7 @@
 //! Random schedules: actions with random arguments, in random order, kept where they are legal.
 
 use pragma_synth::action::{Action, apply};
-use pragma_synth::ir::{BufRole, Program, Stmt};
+use pragma_synth::ir::{BufRole, Mark, Program, Stmt};
 
 /// `program` after some of the actions that `bytes` stand for, and which those were.
 pub fn schedule(program: &Program, bytes: &[u8]) -> (Program, Vec<Action>) {
@@ -61,4 +61,14 @@ pub fn schedule(program: &Program, bytes: &[u8]) -> (Program, Vec<Action>) {
         }
     }
     (program, applied)
+}
+
+/// Removes all marks: those of a random program may ask for what is not legal.
+pub fn unmark(stmt: &mut Stmt) {
+    if let Stmt::For(inner) = stmt {
+        inner.mark = Mark::Serial;
+    }
+    for block in stmt.blocks_mut() {
+        block.iter_mut().for_each(unmark);
+    }
 }
