@@ -124,10 +124,12 @@ const RUSTC_TIMEOUT: Duration = Duration::from_secs(120);
 /// # Errors
 /// See [`HarnessError`].
 pub fn build(request: &HarnessRequest) -> Result<Harness, HarnessError> {
+    // Another executable of this tool is another wrapper, for which cargo builds everything anew.
     let config = hex(format!(
-        "{:?} {:?}",
+        "{:?} {:?} {:?}",
         request.cargo_args,
-        std::env::var_os("RUSTFLAGS")
+        std::env::var_os("RUSTFLAGS"),
+        request.exe
     )
     .as_bytes());
     let dir = request.cache.join("harness").join(&config[..8]);

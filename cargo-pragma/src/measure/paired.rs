@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::statistics::{bootstrap_ratio, median};
 use crate::verify::{Bench, BenchError, Verified};
-use crate::worker::abi;
+use crate::worker::{WorkerError, abi};
 
 /// How much time a comparison may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,10 @@ pub struct Measurement {
 impl Bench {
     /// Times a verified candidate on a tuning size, on `threads` threads.
     ///
+    /// The candidate and the best so far are always timed side by side. Under [`Effort::Search`] the reference, which
+    /// may be hundreds of times slower, is timed the first time only and remembered; figures to report come from
+    /// [`Effort::Final`], where all of them take part in every round.
+    ///
     /// # Errors
     /// If the size does not fit the kernel's shapes, or a contender dies while being timed.
     pub fn measure(
@@ -71,21 +75,30 @@ impl Bench {
         threads: usize,
         effort: Effort,
     ) -> Result<Measurement, BenchError> {
-        let mut contenders = vec![new];
-        contenders.extend(best);
+        let known = self.reference_times.get(&(tune.to_string(), threads));
+        let known = known.filter(|_| effort == Effort::Search).cloned();
+        let mut contenders = vec![Contender::Candidate(new)];
+        contenders.extend(best.map(Contender::Candidate));
+        if known.is_none() {
+            contenders.push(Contender::Reference);
+        }
         let rounds = self.time_all(&contenders, tune, threads, effort)?;
         let column = |i: usize| rounds.iter().map(|round| round[i]).collect::<Vec<f64>>();
-        let (reference, candidate) = (column(0), column(1));
+        let candidate = column(0);
+        let best = best.map(|_| column(1));
+        let reference = match known {
+            Some(times) => times,
+            None => self.remember(tune, threads, column(contenders.len() - 1)),
+        };
         let (reference_ns, candidate_ns) = (median(&reference), median(&candidate));
         let seed = self.derive(0x71e);
-        let best_column = best.map(|_| column(2));
         Ok(Measurement {
             reference_ns,
             candidate_ns,
-            best_ns: best_column.as_deref().map(median),
+            best_ns: best.as_deref().map(median),
             speedup: reference_ns / candidate_ns,
             ci95: bootstrap_ratio(&reference, &candidate, seed),
-            against_best: best_column.map(|best| {
+            against_best: best.map(|best| {
                 (
                     median(&best) / candidate_ns,
                     bootstrap_ratio(&best, &candidate, seed),
@@ -106,42 +119,39 @@ impl Bench {
         threads: usize,
         effort: Effort,
     ) -> Result<f64, BenchError> {
-        let rounds = self.time_all(&[], tune, threads, effort)?;
-        Ok(median(
-            &rounds.iter().map(|round| round[0]).collect::<Vec<_>>(),
-        ))
+        let rounds = self.time_all(&[Contender::Reference], tune, threads, effort)?;
+        let times = self.remember(tune, threads, rounds.iter().map(|round| round[0]).collect());
+        Ok(median(&times))
     }
 
-    /// Raw samples: the reference first, then `contenders`.
+    fn remember(&mut self, tune: &TuneSize, threads: usize, times: Vec<f64>) -> Vec<f64> {
+        self.reference_times
+            .insert((tune.to_string(), threads), times.clone());
+        times
+    }
+
+    /// Raw samples: one row a round, one column a contender.
     fn time_all(
         &mut self,
-        contenders: &[&Verified],
+        contenders: &[Contender<'_>],
         tune: &TuneSize,
         threads: usize,
         effort: Effort,
     ) -> Result<Vec<Vec<f64>>, BenchError> {
-        let broken = |what: &str| {
-            let what = what.to_owned();
-            move |error: crate::worker::WorkerError| BenchError::Broken(format!("{what}: {error}"))
-        };
+        let broken = |error: WorkerError| BenchError::Broken(format!("timing: {error}"));
         let args = self.tuning_args(tune).ok_or_else(|| {
             BenchError::Unprovable(format!(
                 "the tuning size ({tune}) does not fit the kernel's shapes"
             ))
         })?;
-        let mut worker = self.worker(threads).map_err(broken("timing"))?;
-        let reference = self.reference();
-        let mut libraries = vec![
-            worker
-                .load(&reference.path, &reference.symbol)
-                .map_err(broken("timing the reference"))?,
-        ];
+        let mut worker = self.worker(threads).map_err(broken)?;
+        let mut libraries = Vec::new();
         for contender in contenders {
-            libraries.push(
-                worker
-                    .load(&contender.built().path, abi::CANDIDATE)
-                    .map_err(broken("timing a candidate"))?,
-            );
+            let (path, symbol) = match contender {
+                Contender::Reference => (&self.reference().path, self.reference().symbol.as_str()),
+                Contender::Candidate(verified) => (&verified.built().path, abi::CANDIDATE),
+            };
+            libraries.push(worker.load(path, symbol).map_err(broken)?);
         }
         let seed = self.derive(0x0de5);
         let samples = worker
@@ -153,7 +163,7 @@ impl Bench {
                 effort.max_rounds(),
                 seed,
             )
-            .map_err(broken("timing"))?;
+            .map_err(broken)?;
         if samples.is_empty()
             || samples
                 .iter()
@@ -164,6 +174,12 @@ impl Bench {
         }
         Ok(samples)
     }
+}
+
+/// Something to time.
+enum Contender<'a> {
+    Reference,
+    Candidate(&'a Verified),
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! Owns setting up reference and oracle and what every case should give. The checks on candidates are in `check`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -88,6 +89,8 @@ pub struct Bench {
     pub(super) write_only: Vec<bool>,
     pub(super) cases: Vec<Prepared>,
     pub(super) seed: u64,
+    /// What the reference took, by tuning size and threads, nanoseconds per call.
+    pub(crate) reference_times: BTreeMap<(String, usize), Vec<f64>>,
     scratch: tempfile::TempDir,
 }
 
@@ -133,6 +136,7 @@ impl Bench {
             write_only: vec![false; spec.signature.params.len()],
             cases: Vec::new(),
             seed,
+            reference_times: BTreeMap::new(),
             scratch,
             limits,
             spec,
