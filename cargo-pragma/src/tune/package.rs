@@ -7,7 +7,6 @@ use pragma_spec::{
     text_sha256,
 };
 use pragma_synth::lift::Lifted;
-use quote::ToTokens;
 
 use super::kernel::TargetResult;
 use crate::discover::KernelSource;
@@ -107,7 +106,10 @@ pub fn package(
         module: kernel.module_text(),
         fingerprint: kernel.fingerprint.clone(),
         dependencies,
-        signature: kernel.function.sig.to_token_stream().to_string(),
+        signature: kernel
+            .signature
+            .as_ref()
+            .map_or_else(|_| kernel.name(), ToString::to_string),
         dims: lifted.program.dims.clone(),
         shapes: lifted.shapes.clone(),
         artefacts: artefacts.into_values().collect(),
