@@ -10,7 +10,6 @@ mod names;
 mod native;
 mod parallel_loop;
 pub mod scalar;
-pub mod signature;
 mod vector;
 mod vector_body;
 mod vector_loop;
