@@ -133,7 +133,7 @@ pub fn realise(
         .iter()
         .map(|text| text.parse().ok())
         .collect::<Option<_>>()?;
-    let scheduled = action::apply_all(program, &parsed).ok()?;
+    let scheduled = action::schedule(program, &parsed).ok()?;
     let source = emit::emit(&scheduled, target, entry, EmitOptions { contract: !exact }).ok()?;
     Some(Proposal {
         actions: actions.to_vec(),
@@ -162,8 +162,7 @@ pub fn combine(
                     .map_err(|_| format!("`{text}` is not an action of this version"))
             })
             .collect::<Result<_, _>>()?;
-        let program =
-            action::apply_all(program, &actions).map_err(|illegal| illegal.to_string())?;
+        let program = action::schedule(program, &actions).map_err(|illegal| illegal.to_string())?;
         scheduled.push((program, *entry));
     }
     let versions: Vec<(&Program, &str)> = scheduled

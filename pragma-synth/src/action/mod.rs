@@ -78,6 +78,17 @@ pub struct Illegal {
     pub reason: String,
 }
 
+/// The version of a lifted program that `actions` name: the clean-ups of [`simplify`], then the
+/// actions in order. This is how a version is made again from what a manifest records.
+///
+/// # Errors
+/// The first action that does not apply.
+///
+/// [`simplify`]: crate::simplify::simplify
+pub fn schedule(lifted: &Program, actions: &[Action]) -> Result<Program, Illegal> {
+    apply_all(&crate::simplify::simplify(lifted), actions)
+}
+
 /// Applies `actions` in order.
 ///
 /// # Errors
