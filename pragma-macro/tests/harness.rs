@@ -1,5 +1,8 @@
 //! Harness builds: references exported under the name that the tool computes, whatever state the kernels are in.
 
+// Library names and the loader's search path are those of Linux.
+#![cfg(target_os = "linux")]
+
 mod support;
 
 use std::path::PathBuf;
