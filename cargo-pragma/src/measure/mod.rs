@@ -8,6 +8,6 @@ mod paired;
 mod probe;
 mod statistics;
 
-pub use ceilings::{Ceilings, MemoryLevel, ThreadCeilings, ceilings};
+pub use ceilings::{Ceilings, MemoryLevel, ThreadCeilings, ceilings, raise};
 pub use paired::{Effort, Measurement};
 pub use statistics::{bootstrap_ratio, median};

@@ -88,6 +88,8 @@ pub struct Bench {
     /// Of every parameter, whether the reference ignores its old content.
     pub(super) write_only: Vec<bool>,
     pub(super) cases: Vec<Prepared>,
+    /// The cases of a full verification, once one was asked for.
+    pub(super) held_out: Vec<Prepared>,
     pub(super) seed: u64,
     /// What the reference took, by tuning size and threads, nanoseconds per call.
     pub(crate) reference_times: BTreeMap<(String, usize), Vec<f64>>,
@@ -135,6 +137,7 @@ impl Bench {
             oracle,
             write_only: vec![false; spec.signature.params.len()],
             cases: Vec::new(),
+            held_out: Vec::new(),
             seed,
             reference_times: BTreeMap::new(),
             scratch,

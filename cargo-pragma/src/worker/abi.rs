@@ -1,7 +1,7 @@
 //! The tool's side of the C ABI of `pragma_runtime::harness`.
 //!
-//! Owns a copy of its types: the tool must not depend on the runtime, and the runtime not on the tool. A test in the
-//! workspace compares the two. Version 1.
+//! Owns a copy of its types: the tool must not depend on the runtime, and the runtime not on the tool. A test below
+//! compares the two. Version 1.
 
 /// The version of the ABI that this file describes.
 pub const ABI_VERSION: u32 = 1;
@@ -49,3 +49,55 @@ pub const CANDIDATE: &str = "pragma_candidate";
 pub const ORACLE: &str = "pragma_oracle";
 /// The entry of a candidate that returns a `Vec`, with the buffer to fill as an additional last argument.
 pub const CANDIDATE_INTO: &str = "pragma_candidate_into";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pragma_runtime::harness;
+    use std::mem::{align_of, offset_of, size_of};
+
+    #[test]
+    fn both_sides_agree() {
+        assert_eq!(ABI_VERSION, harness::ABI_VERSION);
+        assert_eq!(
+            [STATUS_OK, STATUS_PANIC, STATUS_BAD_ARGS, STATUS_GUARD],
+            [
+                harness::STATUS_OK,
+                harness::STATUS_PANIC,
+                harness::STATUS_BAD_ARGS,
+                harness::STATUS_GUARD
+            ]
+        );
+        let layout = |size, align, offsets: [usize; 2]| (size, align, offsets);
+        assert_eq!(
+            layout(
+                size_of::<RawArg>(),
+                align_of::<RawArg>(),
+                [offset_of!(RawArg, ptr), offset_of!(RawArg, len)]
+            ),
+            layout(
+                size_of::<harness::RawArg>(),
+                align_of::<harness::RawArg>(),
+                [
+                    offset_of!(harness::RawArg, ptr),
+                    offset_of!(harness::RawArg, len)
+                ]
+            )
+        );
+        assert_eq!(
+            layout(
+                size_of::<RawReturn>(),
+                align_of::<RawReturn>(),
+                [offset_of!(RawReturn, context), offset_of!(RawReturn, sink)]
+            ),
+            layout(
+                size_of::<harness::RawReturn>(),
+                align_of::<harness::RawReturn>(),
+                [
+                    offset_of!(harness::RawReturn, context),
+                    offset_of!(harness::RawReturn, sink)
+                ]
+            )
+        );
+    }
+}
