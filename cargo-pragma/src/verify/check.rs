@@ -190,24 +190,42 @@ impl Bench {
     ) -> Result<Option<Box<Evidence>>, BenchError> {
         let case = &prepared.case;
         let args = self.candidate_args(case);
-        let first = match run.call(&args, Layout::Right, Poison::A, 0) {
-            Ok(called) => called,
-            Err(error) => return fatal(case, error),
+        // Every other case is also tried where buffers are badly aligned. Those in between come directly after the case of
+        // the same sizes before them: new data at the same addresses.
+        let layouts = match at % 4 {
+            0 => [Some(Layout::Odd), Some(Layout::Right)],
+            2 => [Some(Layout::Left), Some(Layout::Right)],
+            _ => [None, Some(Layout::Right)],
         };
-        let (reference, oracle) = match &prepared.expected {
-            Expected::Nothing => return Ok(None),
-            Expected::Panic if first.status == abi::STATUS_OK => {
-                return Ok(Some(evidence(
-                    case,
-                    "the reference panics on these arguments and the candidate does not",
-                )));
+        let mut first: Option<Called> = None;
+        for layout in layouts.into_iter().flatten() {
+            let called = match run.call(&args, layout, Poison::A, 0) {
+                Ok(called) => called,
+                Err(error) => return fatal(case, error),
+            };
+            let (reference, oracle) = match &prepared.expected {
+                Expected::Nothing => return Ok(None),
+                Expected::Panic if called.status == abi::STATUS_OK => {
+                    return Ok(Some(evidence(
+                        case,
+                        "the reference panics on these arguments and the candidate does not",
+                    )));
+                }
+                Expected::Panic => return Ok(None),
+                Expected::Values { reference, oracle } => (reference, oracle.as_deref()),
+            };
+            // Bits that have been judged once need not be judged again.
+            let same =
+                |first: &Called| first.status == called.status && first.outputs == called.outputs;
+            let judged = called.overrun.is_none() && first.as_ref().is_some_and(same);
+            if !judged && let Some(wrong) = self.judge_call(run, case, &called, reference, oracle) {
+                return Ok(Some(wrong));
             }
-            Expected::Panic => return Ok(None),
-            Expected::Values { reference, oracle } => (reference, oracle.as_deref()),
-        };
-        if let Some(wrong) = self.judge_call(run, case, &first, reference, oracle) {
-            return Ok(Some(wrong));
+            first = Some(called);
         }
+        let Some(first) = first else {
+            return Ok(None);
+        };
         let again = match run.call(&args, Layout::Right, Poison::B, 0) {
             Ok(called) => called,
             Err(error) => return fatal(case, error),
@@ -215,24 +233,7 @@ impl Bench {
         if let Some(wrong) = self.compare_repeat(case, &first, &again) {
             return Ok(Some(wrong));
         }
-        let bytes = args.iter().map(ArgSpec::bytes).sum::<u64>();
-        let layout = if at.is_multiple_of(2) {
-            Layout::Odd
-        } else {
-            Layout::Left
-        };
-        let moved = match run.call(&args, layout, Poison::A, 0) {
-            Ok(called) => called,
-            Err(error) => return fatal(case, error),
-        };
-        // The bits of the first call have been judged.
-        let judged = moved.status == first.status
-            && moved.overrun.is_none()
-            && moved.outputs == first.outputs;
-        if !judged && let Some(wrong) = self.judge_call(run, case, &moved, reference, oracle) {
-            return Ok(Some(wrong));
-        }
-        if bytes >= PARALLEL_BYTES {
+        if args.iter().map(ArgSpec::bytes).sum::<u64>() >= PARALLEL_BYTES {
             // Without a limit, as before, it was all of the pool.
             for threads in [1, 2] {
                 let called = match run.call(&args, Layout::Right, Poison::A, threads) {

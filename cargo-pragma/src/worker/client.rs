@@ -2,6 +2,7 @@
 //!
 //! Owns timeouts and the meaning of a worker's death. Does not decide what a death says about a candidate.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ExitStatus};
@@ -197,19 +198,20 @@ impl Worker {
         else {
             return Err(WorkerError::Refused("the worker broke the protocol".into()));
         };
-        let bytes = std::fs::read(&outputs)
-            .map_err(|error| WorkerError::Refused(format!("cannot read outputs: {error}")))?;
-        let mut rest = bytes.as_slice();
+        let unreadable =
+            |error: std::io::Error| WorkerError::Refused(format!("cannot read outputs: {error}"));
+        let mut file = File::open(&outputs).map_err(unreadable)?;
         let mut outputs = Vec::new();
         for piece in pieces {
-            let split = usize::try_from(piece)
-                .ok()
-                .and_then(|piece| rest.split_at_checked(piece));
-            let Some((head, tail)) = split else {
+            let mut bytes = Vec::new();
+            Read::by_ref(&mut file)
+                .take(piece)
+                .read_to_end(&mut bytes)
+                .map_err(unreadable)?;
+            if bytes.len() as u64 != piece {
                 return Err(WorkerError::Refused("the output file is too short".into()));
-            };
-            outputs.push(head.to_vec());
-            rest = tail;
+            }
+            outputs.push(bytes);
         }
         Ok(Called {
             status,

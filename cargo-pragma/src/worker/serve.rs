@@ -76,13 +76,32 @@ fn limit_self(args: &[String]) -> io::Result<()> {
 #[derive(Default)]
 struct Session {
     kernels: Vec<Kernel>,
-    /// The regions of the last call, reused by the next one of the same sizes: new data then lies at old addresses.
-    arena: Option<(ArenaKey, Vec<Region>)>,
+    /// The regions of the last call in each layout, reused by the next one of the same sizes: new data then lies at
+    /// old addresses.
+    arenas: Vec<Arena>,
     /// The contents that the last call started from: a case is called several times in a row.
     contents: Vec<(ArgSpec, Vec<u8>)>,
 }
 
-type ArenaKey = (Layout, Vec<(u64, usize)>);
+/// Regions for the arguments of a call.
+struct Arena {
+    layout: Layout,
+    regions: Vec<Region>,
+    /// What each region was last filled for.
+    holds: Vec<ArgSpec>,
+}
+
+impl Arena {
+    /// Whether these arguments fit its regions.
+    fn fits(&self, layout: Layout, args: &[ArgSpec]) -> bool {
+        let same = |(a, b): (&ArgSpec, &ArgSpec)| {
+            a.bytes() == b.bytes() && a.elem.bytes() == b.elem.bytes()
+        };
+        self.layout == layout
+            && self.holds.len() == args.len()
+            && self.holds.iter().zip(args).all(same)
+    }
+}
 
 impl Session {
     fn answer(&mut self, request: Request) -> Result<Reply, String> {
@@ -101,17 +120,39 @@ impl Session {
                 threads,
                 outputs,
             } => {
-                let regions = match self.arena.take() {
-                    Some((key, regions)) if key == arena_key(layout, &args) => regions,
-                    _ => map(&args, layout).map_err(|error| error.to_string())?,
-                };
                 self.generate(&args);
+                let at = self.arenas.iter().position(|arena| arena.layout == layout);
+                let known = at
+                    .map(|at| self.arenas.swap_remove(at))
+                    .filter(|arena| arena.fits(layout, &args));
+                let (mut arena, stale) = match known {
+                    Some(arena) => {
+                        let stale = arena
+                            .holds
+                            .iter()
+                            .zip(&args)
+                            .map(|(old, new)| old != new)
+                            .collect();
+                        (arena, stale)
+                    }
+                    None => (
+                        map(&args, layout).map_err(|error| error.to_string())?,
+                        vec![true; args.len()],
+                    ),
+                };
+                arena.holds = args;
                 let kernel = self.kernels.get(library).ok_or("no such library")?;
                 kernel.set_threads(threads);
-                let (reply, regions) =
-                    call(kernel, regions, &args, &self.contents, poison, &outputs)
-                        .map_err(|error| error.to_string())?;
-                self.arena = Some((arena_key(layout, &args), regions));
+                let reply = call(
+                    kernel,
+                    &mut arena.regions,
+                    &self.contents,
+                    &stale,
+                    poison,
+                    &outputs,
+                )
+                .map_err(|error| error.to_string())?;
+                self.arenas.push(arena);
                 Ok(reply)
             }
             Request::Time {
@@ -122,7 +163,7 @@ impl Session {
                 max_rounds,
                 seed,
             } => {
-                self.arena = None;
+                self.arenas.clear();
                 self.contents.clear();
                 let kernels: Vec<&Kernel> = libraries
                     .iter()
@@ -146,8 +187,7 @@ impl Session {
     fn generate(&mut self, args: &[ArgSpec]) {
         self.contents.truncate(args.len());
         for (i, arg) in args.iter().enumerate() {
-            let same = |known: &(ArgSpec, Vec<u8>)| known.0 == *arg;
-            if self.contents.get(i).is_some_and(same) {
+            if self.contents.get(i).is_some_and(|(known, _)| known == arg) {
                 continue;
             }
             let mut bytes = Vec::new();
@@ -164,22 +204,19 @@ impl Session {
     }
 }
 
-fn arena_key(layout: Layout, args: &[ArgSpec]) -> ArenaKey {
-    (
-        layout,
-        args.iter()
-            .map(|arg| (arg.bytes(), arg.elem.bytes()))
-            .collect(),
-    )
-}
-
-fn map(args: &[ArgSpec], layout: Layout) -> io::Result<Vec<Region>> {
-    args.iter()
+fn map(args: &[ArgSpec], layout: Layout) -> io::Result<Arena> {
+    let regions = args
+        .iter()
         .map(|arg| {
             let bytes = usize::try_from(arg.bytes()).map_err(io::Error::other)?;
             Region::new(bytes, arg.elem.bytes(), layout, 0)
         })
-        .collect()
+        .collect::<io::Result<_>>()?;
+    Ok(Arena {
+        layout,
+        regions,
+        holds: args.to_vec(),
+    })
 }
 
 fn lens(args: &[ArgSpec]) -> Vec<usize> {
@@ -188,46 +225,47 @@ fn lens(args: &[ArgSpec]) -> Vec<usize> {
 
 fn call(
     kernel: &Kernel,
-    mut regions: Vec<Region>,
-    args: &[ArgSpec],
+    regions: &mut [Region],
     contents: &[(ArgSpec, Vec<u8>)],
+    stale: &[bool],
     poison: Poison,
     outputs: &std::path::Path,
-) -> io::Result<(Reply, Vec<Region>)> {
-    for (region, (arg, content)) in regions.iter_mut().zip(contents) {
+) -> io::Result<Reply> {
+    for (region, ((arg, content), stale)) in regions.iter_mut().zip(contents.iter().zip(stale)) {
         region.draw_canaries();
         match arg.access {
             Access::Write => poison.fill(region.bytes_mut(), arg.elem),
+            // Nothing could write to it since the last call put this very content there.
+            Access::Read if !stale => {}
             Access::Read | Access::ReadWrite => region.bytes_mut().copy_from_slice(content),
         }
         if arg.access == Access::Read {
             region.set_writable(false)?;
         }
     }
-    let (status, returned) = kernel.call(&regions, &lens(args));
+    let args = || contents.iter().map(|(arg, _)| arg);
+    let lens: Vec<usize> = args().map(|arg| arg.len as usize).collect();
+    let (status, returned) = kernel.call(regions, &lens);
     let overrun = regions.iter().position(|region| !region.canaries_intact());
-    for region in &mut regions {
+    for region in regions.iter_mut() {
         region.set_writable(true)?;
     }
     let mut pieces = Vec::new();
     let mut file = File::create(outputs)?;
     let written = regions
         .iter()
-        .zip(args)
+        .zip(args())
         .filter(|(_, arg)| arg.access != Access::Read)
         .map(|(region, _)| region.bytes());
     for piece in written.chain(returned.iter().map(Vec::as_slice)) {
         file.write_all(piece)?;
         pieces.push(piece.len() as u64);
     }
-    Ok((
-        Reply::Called {
-            status,
-            pieces,
-            overrun,
-        },
-        regions,
-    ))
+    Ok(Reply::Called {
+        status,
+        pieces,
+        overrun,
+    })
 }
 
 /// A sample lasts at least about this long, so that the clock's own cost does not show.
