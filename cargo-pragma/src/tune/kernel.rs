@@ -24,7 +24,7 @@ use crate::cli::exit::Failure;
 use crate::discover::KernelSource;
 use crate::history::{History, HistoryError, RunId, SearchKey, Timing};
 use crate::report;
-use crate::vendor::{FileVariant, compose_file};
+use crate::vendor::{FileVariant, compose_file, formatted};
 
 /// How many of the fastest versions of a size get a chance in the final verification.
 const FINALISTS: usize = 3;
@@ -499,6 +499,7 @@ fn conclude<E: Evaluator>(
         &heads,
         &code,
     );
+    let file = formatted(&file);
     // Each version was verified in full by itself; what is vendored is one file, so it has to show that it is them.
     for variant in &kernels {
         match evaluator.judge(&file, &variant.entry, Depth::Search) {

@@ -4,12 +4,14 @@
 //! goes into the files is decided by `tune`; the words and text forms are `pragma-spec`'s.
 
 mod compose;
+mod format;
 mod measurements;
 mod read;
 mod state;
 mod write;
 
 pub use compose::{FileVariant, compose_file};
+pub use format::formatted;
 pub use measurements::{Measured, Measurements};
 pub use read::{Problem, Vendored, VendoredKernel, read};
 pub use state::{KernelState, States, judge};
