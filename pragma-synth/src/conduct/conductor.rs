@@ -19,6 +19,9 @@ use super::structure::Structure;
 const GAIN: f64 = 0.985;
 /// After this many versions in a row without a gain the search ends.
 const PATIENCE: u32 = 4;
+/// The same for a search that starts from the plan of another target or size: most of what there
+/// is to find was found there.
+const PATIENCE_WITH_SEED: u32 = 2;
 /// At this share of the roof the search ends.
 pub(super) const ROOF_REACHED: f64 = 0.95;
 
@@ -224,7 +227,12 @@ impl Conductor {
                 if fraction >= ROOF_REACHED {
                     return Step::Stop(StopReason::AtTheRoof { fraction });
                 }
-                if self.without_gain >= PATIENCE {
+                let patience = if self.setting.seed.is_some() {
+                    PATIENCE_WITH_SEED
+                } else {
+                    PATIENCE
+                };
+                if self.without_gain >= patience {
                     return Step::Stop(StopReason::NoGain {
                         versions: self.without_gain,
                     });
