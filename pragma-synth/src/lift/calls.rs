@@ -339,6 +339,7 @@ impl Reader<'_> {
                         block: &item.block,
                         self_type: kind,
                         generics: path,
+                        is_local: true,
                     },
                     args,
                     span,
@@ -357,6 +358,7 @@ impl Reader<'_> {
                         block: &item.block,
                         self_type: None,
                         generics: path,
+                        is_local: false,
                     },
                     args,
                     span,
@@ -436,6 +438,9 @@ impl Reader<'_> {
             && !args.is_empty()
         {
             let first = args.remove(0);
+            if matches!(method, "from_le_bytes" | "from_be_bytes" | "from_ne_bytes") {
+                return self.from_bytes(scalar, &first, method == "from_be_bytes", span);
+            }
             let num = self.num(first, span)?;
             return match method {
                 "from" if args.is_empty() => self.cast(num, scalar, span).map(Value::Scalar),
@@ -476,6 +481,7 @@ impl Reader<'_> {
                         block: &member.block,
                         self_type: Some(kind),
                         generics: path,
+                        is_local: false,
                     },
                     args,
                     span,
@@ -487,6 +493,41 @@ impl Reader<'_> {
             format!("the function `{}` is not known", path_text(&path.path)),
             "it is not in this crate's sources, so the engine cannot see what it does",
             "write it out here, or as a function of this crate",
+        ))
+    }
+
+    /// `u32::from_le_bytes(bytes)`.
+    fn from_bytes(&mut self, to: Scalar, bytes: &Value, big: bool, span: Span) -> Lift<Value> {
+        let Some(view) = self.as_view(bytes, span)? else {
+            return Err(self.wrong_kind(span, bytes, "an array of bytes"));
+        };
+        self.unify(self.elem_ty(view.buf), Ty::Known(Scalar::U8), span)?;
+        let size = to.bytes() as u64;
+        if !to.is_integer() || fold::as_int(&view.len) != Some(i128::from(size)) {
+            return Err(self.unknown(span, "this number from bytes"));
+        }
+        let unsigned = Func::AbsDiff.result(to);
+        let mut word: Option<Expr> = None;
+        for i in 0..size {
+            let at = fold::binary(
+                crate::ir::BinaryOp::Add,
+                view.offset.clone(),
+                Expr::index(i),
+            );
+            let byte = self.load(view.buf, at).expr;
+            let byte = fold::cast(unsigned, Some(Scalar::U8), byte);
+            let shift = 8 * if big { size - 1 - i } else { i };
+            let shift = Expr::Const(crate::ir::Const::Int(Scalar::U32, i128::from(shift)));
+            let part = fold::binary(crate::ir::BinaryOp::Shl, byte, shift);
+            word = Some(match word {
+                None => part,
+                Some(word) => fold::binary(crate::ir::BinaryOp::Or, word, part),
+            });
+        }
+        let word = word.unwrap_or(Expr::index(0));
+        Ok(Value::scalar(
+            fold::cast(to, Some(unsigned), word),
+            Ty::Known(to),
         ))
     }
 

@@ -177,6 +177,8 @@ impl Reader<'_> {
                     own: Own::Array,
                     ..view.clone()
                 };
+                let name = key.rsplit("::").next().unwrap_or(key).to_lowercase();
+                self.rename_buf(&table, &name);
                 self.tables.insert(key.to_owned(), table.clone());
                 if let Some(first) = self.blocks.first_mut() {
                     first.splice(0..0, block);

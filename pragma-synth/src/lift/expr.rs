@@ -8,7 +8,7 @@ use syn::visit::{self, Visit};
 use super::error::Lift;
 use super::reader::{Literal, Reader, bool_const, bool_num, describe};
 use super::types::Ty;
-use super::value::{Callee, Closure, Iter, Num, Own, Place, Value};
+use super::value::{Callee, Closure, Elem, Iter, Num, Own, Place, Value};
 use crate::ir::{BufRole, Const, Expr};
 
 impl Reader<'_> {
@@ -287,6 +287,28 @@ impl Reader<'_> {
     }
 
     fn array_expr(&mut self, array: &syn::ExprArray) -> Lift<Value> {
+        // An array of arrays, written out: one flat array.
+        let mut leaves = Vec::new();
+        if let Some(elem) = flatten(array, &mut leaves)
+            && elem != Elem::Scalar
+        {
+            let leaves = syn::ExprArray {
+                attrs: Vec::new(),
+                bracket_token: array.bracket_token,
+                elems: leaves.into_iter().cloned().collect(),
+            };
+            let len = array.elems.len() as u64;
+            if let Value::View(flat) = self.array_expr(&leaves)?
+                && flat.elem == Elem::Scalar
+            {
+                return Ok(Value::View(super::value::View {
+                    len: Expr::index(len),
+                    elem,
+                    ..flat
+                }));
+            }
+            return Err(self.unknown(array.span(), "this array"));
+        }
         let mut values = Vec::with_capacity(array.elems.len());
         for (i, elem) in array.elems.iter().enumerate() {
             let mut value = self.eval(elem)?;
@@ -339,6 +361,28 @@ impl Reader<'_> {
             "write it out with loops and indexing",
         )
     }
+}
+
+/// The innermost expressions of nested array literals of equal lengths, and what the elements
+/// of the outermost are.
+fn flatten<'e>(array: &'e syn::ExprArray, leaves: &mut Vec<&'e syn::Expr>) -> Option<Elem> {
+    let mut elem = None;
+    for expr in &array.elems {
+        let kind = match expr {
+            syn::Expr::Array(inner) => {
+                let kind = flatten(inner, leaves)?;
+                Elem::Array(Box::new(kind), inner.elems.len() as u64)
+            }
+            leaf => {
+                leaves.push(leaf);
+                Elem::Scalar
+            }
+        };
+        if *elem.get_or_insert_with(|| kind.clone()) != kind {
+            return None;
+        }
+    }
+    elem
 }
 
 /// Whether evaluating the expression could change a variable or memory: what was read before

@@ -110,7 +110,7 @@ impl Reader<'_> {
             for extent in &shape.0 {
                 let expr = self.table.expr_of(extent);
                 let poly = self.poly(&expr);
-                self.facts.push(poly);
+                self.know(poly);
             }
         }
     }

@@ -57,7 +57,11 @@ impl Reader<'_> {
             exit: Exit::Tail,
             generics: self.frame().generics.clone(),
             consts: self.frame().consts.clone(),
-            local_items: Vec::new(),
+            local_items: if callee.is_local {
+                self.frame().local_items.clone()
+            } else {
+                Vec::new()
+            },
             self_type: callee.self_type.clone(),
             loop_base: self.loops.len(),
         };
@@ -238,6 +242,7 @@ impl Reader<'_> {
                 block: &member.block,
                 self_type: Some(kind.to_owned()),
                 generics: &generics,
+                is_local: false,
             },
             all,
             span,
@@ -266,6 +271,7 @@ impl Reader<'_> {
                 block: &member.block,
                 self_type: Some(kind),
                 generics: &generics,
+                is_local: false,
             },
             args,
             span,
@@ -281,4 +287,6 @@ pub(super) struct Inline<'c> {
     pub(super) block: &'c syn::Block,
     pub(super) self_type: Option<String>,
     pub(super) generics: &'c syn::ExprPath,
+    /// Whether it stands in the body of the function that calls it, whose items it sees.
+    pub(super) is_local: bool,
 }

@@ -84,7 +84,7 @@ fn one(name: &str) -> Option<Func> {
         "leading_zeros" => Func::LeadingZeros,
         "trailing_zeros" => Func::TrailingZeros,
         "to_bits" => Func::ToBits,
-        "neg" | "wrapping_neg" => Func::Neg,
+        "neg" => Func::Neg,
         _ => return None,
     })
 }
@@ -160,6 +160,16 @@ impl Reader<'_> {
                 expr: self.settle(arg.expr),
                 ty: arg.ty,
             });
+        }
+        if name == "wrapping_neg" && nums.is_empty() {
+            let Ty::Known(scalar) = self.types.resolve(ty) else {
+                return Err(self.unknown(span, "`wrapping_neg` of this type"));
+            };
+            let zero = Expr::Const(Const::Int(scalar, 0));
+            return Ok(Value::scalar(
+                fold::binary(BinaryOp::Sub, zero, num.expr),
+                ty,
+            ));
         }
         if let (Some(func), 0) = (one(name), nums.len()) {
             let class = self.types.class(ty);

@@ -182,7 +182,7 @@ impl Reader<'_> {
                     Value::Scalar(num)
                 } else if self.is_stable(&num.expr)
                     && self.types.resolve(num.ty) == Ty::Known(Scalar::Usize)
-                    && is_affine(&num.expr)
+                    && (is_affine(&num.expr) || self.is_size_expr(&num.expr))
                 {
                     // Index arithmetic stays visible to whoever looks at the access.
                     Value::Scalar(num)
@@ -237,6 +237,12 @@ impl Reader<'_> {
             || matches!(&num.expr, Expr::Cast(_, inner) if matches!(**inner, Expr::Dim(_)))
     }
 
+    /// Whether it is arithmetic on dimensions alone, which shapes may turn into a dimension.
+    fn is_size_expr(&mut self, expr: &Expr) -> bool {
+        let poly = self.poly(expr);
+        self.table.is_size(&poly)
+    }
+
     /// Whether nothing else names the array that `view` shows.
     fn is_fresh(&self, view: &View) -> bool {
         let local = self.local_lens.contains_key(&view.buf)
@@ -249,7 +255,7 @@ impl Reader<'_> {
     }
 
     /// A buffer of the function's own takes the first name that the source gives it.
-    fn rename_buf(&mut self, view: &View, name: &str) {
+    pub(super) fn rename_buf(&mut self, view: &View, name: &str) {
         let made_up = ["array", "list", "copy", "collected"];
         let old = self.program.buf(view.buf).name.clone();
         let stem = old.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_');

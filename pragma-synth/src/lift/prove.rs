@@ -13,8 +13,10 @@ use super::reader::Reader;
 use super::types::Ty;
 use crate::ir::{BinaryOp, BufId, CompareOp, Expr, Func};
 
-/// Steps of one proof.
+/// Steps of one proof, in a row.
 const DEPTH: usize = 6;
+/// Steps of one proof, in all: most succeed within ten.
+const STEPS: usize = 300;
 
 impl Reader<'_> {
     /// The polynomial of a `usize` expression.
@@ -36,7 +38,7 @@ impl Reader<'_> {
         let mut poly = poly.clone();
         for atom in poly.atoms() {
             if let Atom::Dim(dim) = atom
-                && self.table.at_least_one(dim)
+                && self.positive_dims.contains(&dim)
             {
                 poly = poly.substitute(atom, &Poly::atom(atom).add(&Poly::constant(1)));
             }
@@ -46,21 +48,30 @@ impl Reader<'_> {
 
     /// Whether `poly` is at least 0, for certain.
     pub(super) fn nonneg(&self, poly: &Poly) -> bool {
-        self.prove(poly, DEPTH, true)
+        let mut steps = STEPS;
+        self.prove(poly, DEPTH, true, &mut steps)
     }
 
-    fn prove(&self, poly: &Poly, depth: usize, use_facts: bool) -> bool {
+    /// Takes it as known that `fact` is not negative, to the end of the block.
+    pub(super) fn know(&mut self, fact: Poly) {
+        if !self.base(&fact) && !self.facts.contains(&fact) {
+            self.facts.push(fact);
+        }
+    }
+
+    fn prove(&self, poly: &Poly, depth: usize, use_facts: bool, steps: &mut usize) -> bool {
         if self.base(poly) {
             return true;
         }
-        if depth == 0 {
+        if depth == 0 || *steps == 0 {
             return false;
         }
+        *steps -= 1;
         if use_facts {
             let atoms = poly.atoms();
             for fact in self.facts.iter().rev().take(24) {
                 if fact.atoms().iter().any(|atom| atoms.contains(atom))
-                    && self.prove(&poly.sub(fact), depth - 1, depth > DEPTH - 2)
+                    && self.prove(&poly.sub(fact), depth - 1, depth > DEPTH - 2, steps)
                 {
                     return true;
                 }
@@ -76,14 +87,14 @@ impl Reader<'_> {
         let Some((factor, rest)) = poly.split_linear(atom) else {
             return false;
         };
-        let extreme = if self.prove(&factor, depth - 1, false) {
+        let extreme = if self.prove(&factor, depth - 1, false, steps) {
             low
-        } else if self.prove(&factor.scale(-1), depth - 1, false) {
+        } else if self.prove(&factor.scale(-1), depth - 1, false, steps) {
             high
         } else {
             return false;
         };
-        self.prove(&factor.mul(extreme).add(&rest), depth - 1, use_facts)
+        self.prove(&factor.mul(extreme).add(&rest), depth - 1, use_facts, steps)
     }
 
     /// Whether `a <= b`, for certain, and without wrapping in either.
@@ -202,7 +213,7 @@ impl Reader<'_> {
         // `low + gap <= high`: true of the integers only if `high` has not wrapped.
         let fact = |reader: &mut Self, low: &Poly, high: &Poly, gap: i128| {
             if reader.nonneg(high) {
-                reader.facts.push(high.sub(low).sub(&Poly::constant(gap)));
+                reader.know(high.sub(low).sub(&Poly::constant(gap)));
             }
         };
         match op {
@@ -273,9 +284,8 @@ impl Reader<'_> {
         if self.is_stable(&quotient) && self.nonneg(&p) {
             let value = self.poly(&quotient);
             let back = value.mul(&q);
-            self.facts.push(p.sub(&back));
-            self.facts
-                .push(back.add(&q).sub(&p).sub(&Poly::constant(1)));
+            self.know(p.sub(&back));
+            self.know(back.add(&q).sub(&p).sub(&Poly::constant(1)));
         }
         Ok(quotient)
     }
@@ -298,7 +308,7 @@ impl Reader<'_> {
         let rest = fold::binary(BinaryOp::Rem, a, divisor);
         if self.is_stable(&rest) {
             let value = self.poly(&rest);
-            self.facts.push(q.sub(&value).sub(&Poly::constant(1)));
+            self.know(q.sub(&value).sub(&Poly::constant(1)));
         }
         rest
     }
@@ -315,7 +325,7 @@ impl Reader<'_> {
         for arg in args {
             let bound = self.poly(arg);
             if self.nonneg(&bound) {
-                self.facts.push(bound.sub(&value));
+                self.know(bound.sub(&value));
             }
         }
     }
@@ -405,6 +415,9 @@ impl Reader<'_> {
     pub(super) fn learn_from_reaches(&mut self) -> Option<super::shapes::Refinement> {
         for param in 0..self.table.bufs.len() {
             let len = self.table.len(param);
+            if let Some(refinement) = self.multiple_by_use(param, &len) {
+                return Some(refinement);
+            }
             let open = len
                 .atoms()
                 .iter()
@@ -441,6 +454,44 @@ impl Reader<'_> {
             }
         }
         None
+    }
+
+    /// `x.len() / 3` where nothing beyond that many threes is ever touched: the length is a
+    /// multiple of three.
+    fn multiple_by_use(&mut self, param: usize, len: &Poly) -> Option<super::shapes::Refinement> {
+        let &[Atom::Dim(dim)] = &len.atoms()[..] else {
+            return None;
+        };
+        if *len != Poly::atom(Atom::Dim(dim)) || !self.table.is_free(dim) {
+            return None;
+        }
+        let reaches: Vec<Poly> = self
+            .reaches
+            .iter()
+            .filter(|(other, _)| *other == param)
+            .map(|(_, reach)| reach.clone())
+            .collect();
+        let mut divisor = None;
+        for reach in &reaches {
+            self.table.interner.expr(reach).walk(&mut |part| {
+                if let Expr::Binary(BinaryOp::Div, a, b) = part
+                    && **a == Expr::Dim(dim)
+                {
+                    divisor = fold::as_int(b).or(divisor);
+                }
+            });
+        }
+        let by = u64::try_from(divisor?).ok().filter(|by| *by > 1)?;
+        let rows = fold::binary(BinaryOp::Div, Expr::Dim(dim), Expr::index(by));
+        let used = self.poly(&rows).scale(i128::from(by));
+        reaches
+            .iter()
+            .all(|reach| self.nonneg(&used.sub(reach)))
+            .then(|| super::shapes::Refinement::Multiple {
+                dim,
+                divisor: Poly::constant(i128::from(by)),
+                plus: Poly::default(),
+            })
     }
 
     /// A stencil that leaves out a border at the start leaves out the same at the end:

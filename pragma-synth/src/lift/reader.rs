@@ -97,6 +97,8 @@ pub(super) struct Reader<'a> {
     pub(super) loops: Vec<LoopFrame>,
     /// Least value and greatest value (inclusive) of loop counters.
     pub(super) bounds: BTreeMap<VarId, (Poly, Poly)>,
+    /// Dimensions that are part of a shape, hence at least 1.
+    pub(super) positive_dims: BTreeSet<usize>,
     /// Polynomials that are known not to be negative here.
     pub(super) facts: Vec<Poly>,
     /// How many conditions enclose the present point.
@@ -127,8 +129,12 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Begins a pass.
     pub(super) fn new(request: KernelRequest<'a>, table: ShapeTable) -> Self {
+        let positive_dims = (0..table.dims.len())
+            .filter(|dim| table.at_least_one(*dim))
+            .collect();
         Reader {
             request,
+            positive_dims,
             items: Items::new(request.krate),
             table,
             program: Program::default(),

@@ -90,7 +90,7 @@ impl Reader<'_> {
         let (body, ()) = self.block(|reader| {
             // The body runs only if there is a first round.
             if reader.nonneg(&end) {
-                reader.facts.push(high.sub(&low));
+                reader.know(high.sub(&low));
             }
             if let Some((before, rates)) = moving {
                 let k = fold::binary(BinaryOp::Sub, Expr::Var(var), lo.clone());

@@ -59,6 +59,13 @@ impl Reader<'_> {
                 let size = self.index(args.remove(0), span)?;
                 self.chunks(view, size, &name, span)?
             }
+            ("try_into", 0) if fold::as_int(&view.len).is_some() => Value::Option {
+                some: bool_const(true),
+                value: Box::new(Value::View(View {
+                    own: Own::Array,
+                    ..view.clone()
+                })),
+            },
             ("as_chunks" | "array_chunks", 0) => {
                 return Err(self.unknown(span, format!("`{name}`")));
             }

@@ -137,7 +137,7 @@ impl Reader<'_> {
         let range = (lo.clone(), hi.clone(), step);
         let result = self.for_loop(&counted.name, range, &mut |reader, i| {
             let counter = reader.poly(&i);
-            reader.facts.push(holds.sub(&counter));
+            reader.know(holds.sub(&counter));
             let old = std::mem::replace(&mut reader.slots[slot.0], Value::Scalar(usize_num(i)));
             let result = reader.loop_body(&body);
             reader.slots[slot.0] = old;
@@ -251,7 +251,7 @@ impl Reader<'_> {
             now.offset = fold::binary(BinaryOp::Add, original.offset.clone(), skipped);
             now.len = fold::binary(BinaryOp::Sub, original.len.clone(), gone);
             let enough = reader.poly(&now.len).sub(&reader.poly(&least));
-            reader.facts.push(enough);
+            reader.know(enough);
             let start = now.clone();
             let old = std::mem::replace(&mut reader.slots[slot.0], Value::View(now));
             reader.loop_body(&inner.body)?;

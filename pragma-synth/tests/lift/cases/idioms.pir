@@ -324,14 +324,14 @@ kernel wrapping(x: [u32; n], seed: u32) -> u32 dims(n) {
 }
 
 kernel local_table(x: [u8; n], out: mut [u8; n]) dims(n) {
-  alloc array: local [u8; 4] len 4 fill 0u8
-  array[0] = 3u8
-  array[1] = 1u8
-  array[2] = 4u8
-  array[3] = 1u8
+  alloc table: local [u8; 4] len 4 fill 0u8
+  table[0] = 3u8
+  table[1] = 1u8
+  table[2] = 4u8
+  table[3] = 1u8
   for i in 0..n {
     let v: u8 = x[i]
-    out[i] = array[(v & 3u8) as usize]
+    out[i] = table[(v & 3u8) as usize]
   }
 }
 
