@@ -4,7 +4,7 @@
 //! A crash, hang or memory hog kills a worker and is reported as such. Whether outputs are right is judged by `verify`
 //! in the parent, from files that the worker writes: nothing a candidate can reach decides over it.
 //!
-//! [`memory`] and [`loader`] hold the only unsafe code of this crate.
+//! `memory` and `loader` hold the only unsafe code of this crate.
 
 pub mod abi;
 mod client;
