@@ -76,6 +76,8 @@ pub struct SizeResult {
     pub roof_fraction: Option<f64>,
     /// Why the search stopped.
     pub stop: String,
+    /// Why nothing was proven, where that is so.
+    pub reason: Option<String>,
 }
 
 /// What came of one target.
@@ -200,6 +202,14 @@ fn tune_target<E: Evaluator>(
                 .and_then(|timing| one.engine.roof_fraction(timing.candidate_ns)),
             one_thread: winner.and_then(|winner| winner.one_thread),
             limit: timing.as_ref().and(one.found.limit.clone()),
+            reason: match timing {
+                Some(_) => None,
+                None => finals
+                    .failure
+                    .take()
+                    .or_else(|| one.found.last_failure.clone())
+                    .or_else(|| Some(one.found.stop.clone())),
+            },
             timing,
             stop: one.found.stop.clone(),
         });
@@ -224,7 +234,7 @@ fn tune_target<E: Evaluator>(
         seconds: 0.0,
         budget_ended: searched.iter().any(|one| one.found.budget_ended),
     };
-    conclude(&finals, &searched, &mut result, evaluator);
+    conclude(job, &mut result, evaluator);
     result.seconds = start.elapsed().as_secs_f64();
     for one in &searched {
         job.history
@@ -434,20 +444,10 @@ impl Finals<'_> {
 }
 
 /// Says how a target ended, and writes its file if there is a kernel.
-fn conclude<E: Evaluator>(
-    finals: &Finals<'_>,
-    searched: &[Searched],
-    result: &mut TargetResult,
-    evaluator: &mut E,
-) {
+fn conclude<E: Evaluator>(job: &Job<'_>, result: &mut TargetResult, evaluator: &mut E) {
     let proven = result.sizes.iter().any(|size| size.timing.is_some());
     if !proven {
-        let last = searched
-            .iter()
-            .filter_map(|one| one.found.last_failure.clone())
-            .next_back();
-        let stop = searched.last().map(|one| one.found.stop.clone());
-        result.reason = finals.failure.clone().or(last).or(stop);
+        result.reason = result.sizes.iter().find_map(|size| size.reason.clone());
         return;
     }
     if result.variants.is_empty() {
@@ -465,7 +465,6 @@ fn conclude<E: Evaluator>(
         });
         return;
     }
-    let job = finals.job;
     let kernels: Vec<&Variant> = result
         .variants
         .iter()

@@ -67,6 +67,8 @@ pub struct SizeLine {
     pub bottleneck: Option<String>,
     /// Why the search stopped.
     pub stop: String,
+    /// Why nothing was proven, where that is so.
+    pub reason: Option<String>,
 }
 
 impl Line {
@@ -158,8 +160,10 @@ impl Line {
         self.sizes
             .iter()
             .map(|size| {
+                let reason = size.reason.as_deref().unwrap_or_default();
+                let unproven = format!("unproven: {reason}");
                 let outcome = match (size.entry.as_str(), size.best_ns) {
-                    (_, None) => "unproven",
+                    (_, None) => unproven.as_str(),
                     ("reference", _) => TargetOutcome::ReferenceFastest.name(),
                     _ => self.outcome,
                 };
@@ -195,6 +199,7 @@ impl SizeLine {
             roof_fraction: size.roof_fraction,
             bottleneck: size.limit.as_ref().map(|limit| limit.bottleneck.clone()),
             stop: size.stop.clone(),
+            reason: size.reason.clone(),
         }
     }
 }
