@@ -3,7 +3,7 @@
 //! Owns what is tuned (selection, targets, budget), the checks before anything is built, and what is printed. The work
 //! is `tune`'s, the writing `vendor`'s. Nothing is written into a package before every search is over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::cli::budget::Budget;
 use crate::cli::exit::{CommandResult, ExitCode, Failure};
 use crate::cli::shell::Shell;
 use crate::diagnostic::Diagnostic;
-use crate::discover::{KernelSource, closest};
+use crate::discover::{self, KernelSource, closest};
 use crate::history::{History, RunId, SearchKey};
 use crate::machine;
 use crate::process;
@@ -286,6 +286,7 @@ impl<'a> Run<'a> {
         let mut lifters: BTreeMap<usize, Lifter<'_>> = BTreeMap::new();
         let mut planned = Vec::new();
         let mut fresh = 0;
+        let mut compiles: BTreeSet<usize> = BTreeSet::new();
         for &at in chosen {
             let (loaded, kernel) = project.kernel(at);
             let lifter = lifters
@@ -327,6 +328,10 @@ impl<'a> Run<'a> {
             let lifted = match lifter.lift(kernel) {
                 Ok(lifted) => lifted,
                 Err(refusal) => {
+                    // What rustc refuses as well is an error of the crate, and rustc says it better.
+                    if compiles.insert(at.0) {
+                        discover::check(&loaded.source.package, &self.args.common, None)?;
+                    }
                     let refusal = refusal
                         .note("the function runs as it is written")
                         .as_warning();
