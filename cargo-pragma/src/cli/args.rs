@@ -176,7 +176,7 @@ pub struct TuneArgs {
         default_value = "synth"
     )]
     pub engine: Vec<String>,
-    /// Limits of the run: time, candidates per kernel and target, money: 5m,200c,$2 [default: 20 s per kernel]
+    /// Limits of the run: time, candidates per kernel and target, money: 5m,200c,$2 [default: 18 s per kernel]
     #[arg(long, value_name = "LIMITS")]
     pub budget: Option<Budget>,
     /// Search and report, but write nothing into the package

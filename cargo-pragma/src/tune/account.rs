@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::cli::budget::Budget;
 
 /// Time for each kernel where the user sets no limit: all targets and sizes of it together.
-pub const DEFAULT_PER_KERNEL: Duration = Duration::from_secs(20);
+pub const DEFAULT_PER_KERNEL: Duration = Duration::from_secs(18);
 
 /// The budget of a run and the searches still to come.
 #[derive(Clone, Debug)]
