@@ -78,14 +78,14 @@ impl Kernel {
         }
     }
 
-    /// Calls the entry and collects what it returns. `lens` are element counts.
-    pub fn call(&self, regions: &[Region], lens: &[usize]) -> (u32, Vec<Vec<u8>>) {
+    /// Calls the entry and collects what it returns.
+    pub fn call(&self, regions: &[Region]) -> (u32, Vec<Vec<u8>>) {
         let mut values: Collected = Vec::new();
         let ret = RawReturn {
             context: (&raw mut values).cast(),
             sink: collect,
         };
-        let args = arguments(regions, lens);
+        let args = arguments(regions);
         // SAFETY: every argument points to live memory of the stated size; the sink fits its context.
         let status = unsafe { (self.entry)(args.as_ptr(), args.len(), &ret) };
         values.sort_by_key(|(index, _)| *index);
@@ -93,28 +93,28 @@ impl Kernel {
     }
 
     /// Calls the entry `times` times and drops what it returns; the last status.
-    pub fn call_repeatedly(&self, args: &[RawArg], times: usize) -> u32 {
+    pub fn call_repeatedly(&self, regions: &[Region], times: usize) -> u32 {
         let ret = RawReturn {
             context: std::ptr::null_mut(),
             sink: ignore,
         };
+        let args = arguments(regions);
         let mut status = 0;
         for _ in 0..times {
-            // SAFETY: the caller built the arguments from live regions with `arguments`.
+            // SAFETY: every argument points to live memory of the stated size; the sink looks at nothing.
             status = unsafe { (self.entry)(args.as_ptr(), args.len(), &ret) };
         }
         status
     }
 }
 
-/// The argument list of a call on these regions, valid as long as they live.
-pub fn arguments(regions: &[Region], lens: &[usize]) -> Vec<RawArg> {
+/// The argument list of a call on these regions.
+fn arguments(regions: &[Region]) -> Vec<RawArg> {
     regions
         .iter()
-        .zip(lens)
-        .map(|(region, &len)| RawArg {
+        .map(|region| RawArg {
             ptr: region.ptr(),
-            len,
+            len: region.len(),
         })
         .collect()
 }

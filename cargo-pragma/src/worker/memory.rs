@@ -23,6 +23,8 @@ pub struct Region {
     offset: usize,
     /// Bytes of the elements.
     bytes: usize,
+    /// Bytes of one element.
+    elem: usize,
 }
 
 fn page_size() -> usize {
@@ -73,6 +75,7 @@ impl Region {
             inner,
             offset,
             bytes,
+            elem: elem.max(1),
         };
         region.set_writable(true)?;
         region.draw_canaries();
@@ -111,6 +114,11 @@ impl Region {
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: as for `bytes_mut`, shared.
         unsafe { std::slice::from_raw_parts(self.ptr(), self.bytes) }
+    }
+
+    /// The number of whole elements.
+    pub fn len(&self) -> usize {
+        self.bytes / self.elem
     }
 
     /// The address of the first element; valid for the region's bytes.

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufWriter, Write};
 use std::time::{Duration, Instant};
 
-use super::loader::{Kernel, arguments};
+use super::loader::Kernel;
 use super::memory::Region;
 use super::protocol::{Access, ArgSpec, Layout, Poison, Reply, Request};
 use crate::inputs::{Rng, fill};
@@ -219,10 +219,6 @@ fn map(args: &[ArgSpec], layout: Layout) -> io::Result<Arena> {
     })
 }
 
-fn lens(args: &[ArgSpec]) -> Vec<usize> {
-    args.iter().map(|arg| arg.len as usize).collect()
-}
-
 fn call(
     kernel: &Kernel,
     regions: &mut [Region],
@@ -243,9 +239,7 @@ fn call(
             region.set_writable(false)?;
         }
     }
-    let args = || contents.iter().map(|(arg, _)| arg);
-    let lens: Vec<usize> = args().map(|arg| arg.len as usize).collect();
-    let (status, returned) = kernel.call(regions, &lens);
+    let (status, returned) = kernel.call(regions);
     let overrun = regions.iter().position(|region| !region.canaries_intact());
     for region in regions.iter_mut() {
         region.set_writable(true)?;
@@ -254,8 +248,8 @@ fn call(
     let mut file = File::create(outputs)?;
     let written = regions
         .iter()
-        .zip(args())
-        .filter(|(_, arg)| arg.access != Access::Read)
+        .zip(contents)
+        .filter(|(_, (arg, _))| arg.access != Access::Read)
         .map(|(region, _)| region.bytes());
     for piece in written.chain(returned.iter().map(Vec::as_slice)) {
         file.write_all(piece)?;
@@ -302,7 +296,6 @@ fn time(
         .zip(args)
         .map(|(region, arg)| (arg.access == Access::ReadWrite).then(|| region.bytes().to_vec()))
         .collect();
-    let list = arguments(&regions, &lens(args));
     let restore = |regions: &mut Vec<Region>| {
         for (region, old) in regions.iter_mut().zip(&pristine) {
             if let Some(old) = old {
@@ -315,7 +308,7 @@ fn time(
         restore(&mut regions);
         // The first call also warms caches, starts threads and touches pages.
         let start = Instant::now();
-        let status = kernel.call_repeatedly(&list, 1);
+        let status = kernel.call_repeatedly(&regions, 1);
         if status != 0 {
             return Err(format!("the call to time ended with status {status}"));
         }
@@ -324,7 +317,7 @@ fn time(
             let mut batch = 1usize;
             loop {
                 restore(&mut regions);
-                once = clock(kernel, &list, batch);
+                once = clock(kernel, &regions, batch);
                 if once * batch as f64 >= SAMPLE_NS / 4.0 || batch >= 1 << 20 {
                     break;
                 }
@@ -341,7 +334,7 @@ fn time(
         let mut round = vec![0.0; kernels.len()];
         for &i in &order {
             restore(&mut regions);
-            round[i] = clock(kernels[i], &list, batches[i]);
+            round[i] = clock(kernels[i], &regions, batches[i]);
         }
         samples.push(round);
     }
@@ -349,8 +342,8 @@ fn time(
 }
 
 /// Nanoseconds per call over `batch` calls.
-fn clock(kernel: &Kernel, args: &[super::abi::RawArg], batch: usize) -> f64 {
+fn clock(kernel: &Kernel, regions: &[Region], batch: usize) -> f64 {
     let start = Instant::now();
-    kernel.call_repeatedly(args, batch);
+    kernel.call_repeatedly(regions, batch);
     start.elapsed().as_nanos() as f64 / batch as f64
 }
