@@ -170,6 +170,18 @@ impl Reader<'_> {
             self.slots[slot.0] = Value::Iter(Box::new(Iter::Skip(Box::new(iter), Expr::index(1))));
             return Ok(some(value));
         }
+        let advances = matches!(
+            name.as_str(),
+            "any" | "all" | "position" | "find" | "nth" | "by_ref"
+        );
+        if advances && home.is_some() {
+            return Err(self.refuse(
+                call.method.span(),
+                format!("`{name}` leaves the iterator half way"),
+                "how far it has come would have to be known afterwards",
+                "call it on a new iterator: `x.iter().position(..)`",
+            ));
+        }
         if let Some(value) = self.consume(&iter, call, &mut args)? {
             return Ok(value);
         }
@@ -439,7 +451,7 @@ impl Reader<'_> {
         {
             let first = args.remove(0);
             if matches!(method, "from_le_bytes" | "from_be_bytes" | "from_ne_bytes") {
-                return self.from_bytes(scalar, &first, method == "from_be_bytes", span);
+                return self.number_of_bytes(scalar, &first, method == "from_be_bytes", span);
             }
             let num = self.num(first, span)?;
             return match method {
@@ -497,7 +509,7 @@ impl Reader<'_> {
     }
 
     /// `u32::from_le_bytes(bytes)`.
-    fn from_bytes(&mut self, to: Scalar, bytes: &Value, big: bool, span: Span) -> Lift<Value> {
+    fn number_of_bytes(&mut self, to: Scalar, bytes: &Value, big: bool, span: Span) -> Lift<Value> {
         let Some(view) = self.as_view(bytes, span)? else {
             return Err(self.wrong_kind(span, bytes, "an array of bytes"));
         };

@@ -112,18 +112,37 @@ impl Reader<'_> {
     /// change later.
     pub(super) fn take(&mut self, place: &Place, span: Span) -> Lift<Value> {
         let value = self.read(place, span)?;
-        match &value {
+        self.detached(value, span)
+    }
+
+    fn detached(&mut self, value: Value, span: Span) -> Lift<Value> {
+        Ok(match value {
             Value::View(view) if view.own == Own::Array => {
                 let fixed = self.program.buf(view.buf).role == BufRole::Input
                     || self.tables.values().any(|table| table.buf == view.buf);
                 if fixed {
-                    return Ok(value);
+                    Value::View(view)
+                } else {
+                    Value::View(self.copy_of(&view, "copy", span)?)
                 }
-                let view = view.clone();
-                Ok(Value::View(self.copy_of(&view, "copy", span)?))
             }
-            _ => Ok(value),
-        }
+            Value::Tuple(parts) => {
+                let mut copies = Vec::with_capacity(parts.len());
+                for part in parts {
+                    copies.push(self.detached(part, span)?);
+                }
+                Value::Tuple(copies)
+            }
+            Value::Struct(kind, fields) => {
+                let mut copies = Vec::with_capacity(fields.len());
+                for (name, part) in fields {
+                    let copy = self.detached(part, span)?;
+                    copies.push((name, copy));
+                }
+                Value::Struct(kind, copies)
+            }
+            other => other,
+        })
     }
 
     /// `value`, unaffected by what happens later.

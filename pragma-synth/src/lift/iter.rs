@@ -22,9 +22,14 @@ impl Reader<'_> {
             return Ok(*iter);
         }
         if let Value::Ref(place, _) = &value
-            && let Value::Iter(iter) = self.peek(place, span)?
+            && let Value::Iter(_) = self.peek(place, span)?
         {
-            return Ok(*iter);
+            return Err(self.refuse(
+                span,
+                "an iterator is walked through by reference",
+                "how far it has come would have to be known afterwards",
+                "use an index, or slices: `&x[..n]` and `&x[n..]`",
+            ));
         }
         match self.as_view(&value, span)? {
             Some(view) => {
@@ -389,7 +394,7 @@ impl Reader<'_> {
         let name = call.method.to_string();
         let boxed = |iter| Box::new(iter);
         let adapted = match (name.as_str(), args.len()) {
-            ("into_iter" | "iter" | "by_ref" | "fuse" | "peekable", 0) => iter,
+            ("into_iter" | "iter" | "fuse" | "peekable", 0) => iter,
             ("copied" | "cloned", 0) => Iter::Copied(boxed(iter)),
             ("enumerate", 0) => Iter::Enumerate(boxed(iter)),
             ("rev", 0) => Iter::Rev(boxed(iter)),

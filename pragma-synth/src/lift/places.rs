@@ -221,8 +221,7 @@ impl Reader<'_> {
         // A buffer is checked against its own length by whoever runs the program; a stretch of
         // it must be checked against its own.
         if !self.is_whole(view) && self.is_stable(&index) {
-            let end = fold::binary(BinaryOp::Add, index.clone(), Expr::index(1));
-            if !self.le(&end, &view.len) {
+            if !self.lt(&index, &view.len) {
                 let out = self.decide(CompareOp::Ge, index.clone(), view.len.clone());
                 self.panic_if(out);
             }
@@ -332,17 +331,15 @@ impl Reader<'_> {
             CompareOp::Lt | CompareOp::Ge => (&a, &b),
             CompareOp::Gt | CompareOp::Le => (&b, &a),
             CompareOp::Eq | CompareOp::Ne => {
-                let next = |expr: &Expr| fold::binary(BinaryOp::Add, expr.clone(), Expr::index(1));
-                let differ = self.le(&next(&a), &b) || self.le(&next(&b), &a);
+                let differ = self.lt(&a, &b) || self.lt(&b, &a);
                 if differ || self.equal(&a, &b) {
                     return super::reader::bool_const(differ == (op == CompareOp::Ne));
                 }
                 return fold::compare(op, a, b);
             }
         };
-        let less = fold::binary(BinaryOp::Add, x.clone(), Expr::index(1));
         let positive = matches!(op, CompareOp::Lt | CompareOp::Gt);
-        if self.le(&less, y) {
+        if self.lt(x, y) {
             return super::reader::bool_const(positive);
         }
         if self.le(y, x) {

@@ -103,6 +103,12 @@ impl Reader<'_> {
         self.nonneg(&b.sub(&a)) && self.nonneg(&a)
     }
 
+    /// Whether `a < b`, for certain, and without wrapping in either.
+    pub(super) fn lt(&mut self, a: &Expr, b: &Expr) -> bool {
+        let (a, b) = (self.poly(a), self.poly(b));
+        self.nonneg(&b.sub(&a).sub(&Poly::constant(1))) && self.nonneg(&a)
+    }
+
     /// Whether `a == b`, for certain.
     pub(super) fn equal(&mut self, a: &Expr, b: &Expr) -> bool {
         self.poly(a) == self.poly(b)
@@ -308,7 +314,9 @@ impl Reader<'_> {
         let rest = fold::binary(BinaryOp::Rem, a, divisor);
         if self.is_stable(&rest) {
             let value = self.poly(&rest);
-            self.know(q.sub(&value).sub(&Poly::constant(1)));
+            if self.nonneg(&q) {
+                self.know(q.sub(&value).sub(&Poly::constant(1)));
+            }
         }
         rest
     }
@@ -396,7 +404,7 @@ impl Reader<'_> {
             let Atom::Var(var) = atom else {
                 return None;
             };
-            let (low, high) = self.bounds.get(&var)?;
+            let (low, high) = self.likely_bounds.get(&var)?;
             let (factor, rest) = poly.split_linear(atom)?;
             let extreme = if self.nonneg(&factor) {
                 high

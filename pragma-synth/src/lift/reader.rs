@@ -97,6 +97,8 @@ pub(super) struct Reader<'a> {
     pub(super) loops: Vec<LoopFrame>,
     /// Least value and greatest value (inclusive) of loop counters.
     pub(super) bounds: BTreeMap<VarId, (Poly, Poly)>,
+    /// The same where sizes are assumed not to wrap: good for learning lengths, not for proofs.
+    pub(super) likely_bounds: BTreeMap<VarId, (Poly, Poly)>,
     /// Dimensions that are part of a shape, hence at least 1.
     pub(super) positive_dims: BTreeSet<usize>,
     /// Polynomials that are known not to be negative here.
@@ -148,6 +150,7 @@ impl<'a> Reader<'a> {
             frames: Vec::new(),
             loops: Vec::new(),
             bounds: BTreeMap::new(),
+            likely_bounds: BTreeMap::new(),
             facts: Vec::new(),
             conditional: 0,
             reaches: Vec::new(),

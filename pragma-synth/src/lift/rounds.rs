@@ -85,7 +85,11 @@ impl Reader<'_> {
         let var = self.var(name, Ty::Known(Scalar::Usize), false);
         let (low, end) = (self.poly(lo), self.poly(hi));
         let high = end.sub(&Poly::constant(1));
-        self.bounds.insert(var, (low.clone(), high.clone()));
+        // `0..n - 1` with `n == 0` counts nearly for ever: nothing is known of that counter.
+        if self.nonneg(&end) && self.nonneg(&low) {
+            self.bounds.insert(var, (low.clone(), high.clone()));
+        }
+        self.likely_bounds.insert(var, (low.clone(), high.clone()));
         let mut expected = Vec::new();
         let (body, ()) = self.block(|reader| {
             // The body runs only if there is a first round.

@@ -198,10 +198,13 @@ impl Reader<'_> {
     /// A counter whose type is not known yet: a variable that `finish` gives the right cast.
     pub(super) fn open_counter(&mut self, name: &str, k: Expr, ty: Ty) -> Expr {
         let var = self.var(name, ty, false);
-        if let Expr::Var(counter) = &k
-            && let Some(bounds) = self.bounds.get(counter).cloned()
-        {
-            self.bounds.insert(var, bounds);
+        if let Expr::Var(counter) = &k {
+            if let Some(bounds) = self.bounds.get(counter).cloned() {
+                self.bounds.insert(var, bounds);
+            }
+            if let Some(bounds) = self.likely_bounds.get(counter).cloned() {
+                self.likely_bounds.insert(var, bounds);
+            }
         }
         self.emit(Stmt::Let { var, value: k });
         self.open_casts.push(var);

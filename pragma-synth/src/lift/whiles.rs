@@ -121,10 +121,8 @@ impl Reader<'_> {
         } else {
             end
         };
-        let holds = self
-            .poly(&end)
-            .sub(&self.poly(&ahead))
-            .sub(&Poly::constant(1));
+        let last = self.poly(&end);
+        let holds = last.clone().sub(&self.poly(&ahead)).sub(&Poly::constant(1));
         let hi = self.saturating_sub(end, ahead);
         let hi = self.stable_index("end", hi);
         let lo = self.stable_index("start", lo);
@@ -137,7 +135,9 @@ impl Reader<'_> {
         let range = (lo.clone(), hi.clone(), step);
         let result = self.for_loop(&counted.name, range, &mut |reader, i| {
             let counter = reader.poly(&i);
-            reader.know(holds.sub(&counter));
+            if reader.nonneg(&last) {
+                reader.know(holds.sub(&counter));
+            }
             let old = std::mem::replace(&mut reader.slots[slot.0], Value::Scalar(usize_num(i)));
             let result = reader.loop_body(&body);
             reader.slots[slot.0] = old;

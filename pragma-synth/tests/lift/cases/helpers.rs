@@ -1,5 +1,5 @@
 //! Helpers, constants, modules, small structs.
-#![allow(clippy::all, dead_code)]
+#![allow(clippy::all, dead_code, unused_qualifications)]
 
 use inner::{Mix, SCALE, scaled, twice as double};
 use std::cmp::{max, min};
