@@ -3,10 +3,11 @@
 use proc_macro2::Span;
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
+use syn::visit::Visit;
 
 use super::error::Lift;
 use super::fold;
-use super::reader::{LoopFrame, Reader, bool_const};
+use super::reader::{LoopFrame, Reader, bool_const, bool_num};
 use super::value::{Iter, Value};
 use crate::ir::{Expr, Stmt};
 
@@ -135,11 +136,11 @@ impl Reader<'_> {
             .label
             .as_ref()
             .map(|label| label.name.ident.to_string());
-        self.drive(
+        self.drive_source(
             &iter,
             &name,
             inner.expr.span(),
-            label,
+            (label, Some(&inner.body)),
             &mut |reader, item| {
                 let env = reader.env.clone();
                 reader.bind_pattern(&inner.pat, item)?;
@@ -157,14 +158,15 @@ impl Reader<'_> {
             .label
             .as_ref()
             .map(|label| label.name.ident.to_string());
-        self.loops.push(LoopFrame { label, ir_loops: 1 });
+        self.enter_loop(label, 1, Some(&inner.body));
         let result = self.unbounded(inner.span(), |reader| reader.loop_body(&inner.body));
-        self.loops.pop();
-        let (body, ()) = result?;
-        self.emit(Stmt::While {
-            cond: bool_const(true),
-            body,
+        let result = result.map(|(body, ())| {
+            self.emit(Stmt::While {
+                cond: bool_const(true),
+                body,
+            });
         });
+        self.leave_loop(result, inner.span())?;
         Ok(Value::Unit)
     }
 
@@ -174,34 +176,111 @@ impl Reader<'_> {
             return Err(self.unknown(inner.span(), "`break` with a value"));
         }
         let label = inner.label.as_ref().map(|label| label.ident.to_string());
-        self.check_jump(label, inner.span())?;
-        self.emit(Stmt::Break);
-        Ok(Value::Never)
+        self.jump(label, true, inner.span())
     }
 
     /// `continue`.
     pub(super) fn continue_expr(&mut self, inner: &syn::ExprContinue) -> Lift<Value> {
         let label = inner.label.as_ref().map(|label| label.ident.to_string());
-        self.check_jump(label, inner.span())?;
-        self.emit(Stmt::Continue);
-        Ok(Value::Never)
+        self.jump(label, false, inner.span())
     }
 
-    fn check_jump(&self, label: Option<String>, span: Span) -> Lift<()> {
-        let inside = self.loops.len() > self.frame().loop_base;
-        match self.loops.last() {
-            Some(frame)
-                if inside && frame.ir_loops == 1 && (label.is_none() || frame.label == label) =>
-            {
-                Ok(())
-            }
-            _ => Err(self.refuse(
-                span,
+    /// `break` or `continue`. One that aims further out sets a flag and leaves the innermost
+    /// loop, after which the flag is looked at.
+    fn jump(&mut self, label: Option<String>, is_break: bool, span: Span) -> Lift<Value> {
+        let several = || {
+            (
                 "a jump out of more than the innermost loop",
                 "the loop nest leaves or repeats one loop at a time",
                 "put the inner loop into a function of its own and return from it",
-            )),
+            )
+        };
+        let inside = self.loops.len() > self.frame().loop_base;
+        let Some(frame) = self
+            .loops
+            .last()
+            .filter(|frame| inside && frame.ir_loops == 1)
+        else {
+            let (message, why, help) = several();
+            return Err(self.refuse(span, message, why, help));
+        };
+        if let Some(entry) = &frame.entry
+            && self.slots[..entry.len()] != entry[..]
+        {
+            return Err(self.refuse(
+                span,
+                "a slice, an iterator or the length of a `Vec` has changed before this jump",
+                "the loop nest must know where a slice begins and how long it is in every round",
+                "use an index, or change it at the end of the body only",
+            ));
         }
+        if label.is_none() || frame.label == label {
+            self.emit(if is_break {
+                Stmt::Break
+            } else {
+                Stmt::Continue
+            });
+            return Ok(Value::Never);
+        }
+        let flag = frame.outward.iter().find_map(|(target, breaks, flag)| {
+            (Some(target) == label.as_ref() && *breaks == is_break).then_some(*flag)
+        });
+        let Some(flag) = flag else {
+            let (message, why, help) = several();
+            return Err(self.refuse(span, message, why, help));
+        };
+        self.emit(Stmt::Assign {
+            var: flag,
+            value: bool_const(true),
+        });
+        self.emit(Stmt::Break);
+        Ok(Value::Never)
+    }
+
+    /// Begins a loop; `body` is looked through for jumps that aim further out.
+    pub(super) fn enter_loop(
+        &mut self,
+        label: Option<String>,
+        ir_loops: usize,
+        body: Option<&syn::Block>,
+    ) {
+        let mut finder = Jumps::default();
+        if let Some(body) = body {
+            finder.visit_block(body);
+        }
+        let mut outward = Vec::new();
+        for (target, is_break) in finder.found {
+            let known = self.loops[self.frame().loop_base..]
+                .iter()
+                .any(|frame| frame.label.as_ref() == Some(&target));
+            if known && Some(&target) != label.as_ref() {
+                let flag = self.cell("left", bool_num(bool_const(false)));
+                outward.push((target, is_break, flag));
+            }
+        }
+        self.loops.push(LoopFrame {
+            label,
+            ir_loops,
+            entry: None,
+            outward,
+        });
+    }
+
+    /// Ends a loop, and goes on with the jumps that have left it on their way out.
+    pub(super) fn leave_loop(&mut self, result: Lift<()>, span: Span) -> Lift<()> {
+        let frame = self.loops.pop().unwrap_or_default();
+        result?;
+        for (target, is_break, flag) in frame.outward {
+            let taken = Expr::Var(flag);
+            let (block, _) =
+                self.branch(&taken, |reader| reader.jump(Some(target), is_break, span))?;
+            self.emit(Stmt::If {
+                cond: taken,
+                then: block,
+                otherwise: Vec::new(),
+            });
+        }
+        Ok(())
     }
 
     /// Reads the items of `iter` one by one in a loop.
@@ -213,11 +292,22 @@ impl Reader<'_> {
         label: Option<String>,
         body: &mut dyn FnMut(&mut Self, Value) -> Lift<()>,
     ) -> Lift<()> {
+        self.drive_source(iter, name, span, (label, None), body)
+    }
+
+    /// As [`Reader::drive`], for a body written as a block.
+    pub(super) fn drive_source(
+        &mut self,
+        iter: &Iter,
+        name: &str,
+        span: Span,
+        (label, source): (Option<String>, Option<&syn::Block>),
+        body: &mut dyn FnMut(&mut Self, Value) -> Lift<()>,
+    ) -> Lift<()> {
         let ir_loops = if Self::is_one_loop(iter) { 1 } else { 2 };
-        self.loops.push(LoopFrame { label, ir_loops });
+        self.enter_loop(label, ir_loops, source);
         let result = self.drive_items(iter, name, span, body);
-        self.loops.pop();
-        result
+        self.leave_loop(result, span)
     }
 
     /// A name for the counter of a loop: that of the user's own counter, else a letter.
@@ -243,6 +333,29 @@ impl Reader<'_> {
     pub(super) fn letter(&self) -> String {
         let letters = ["i", "j", "k", "l"];
         letters[self.loops.len().min(letters.len() - 1)].to_owned()
+    }
+}
+
+/// Labelled jumps.
+#[derive(Default)]
+struct Jumps {
+    found: Vec<(String, bool)>,
+}
+
+impl<'ast> Visit<'ast> for Jumps {
+    fn visit_expr(&mut self, expr: &'ast syn::Expr) {
+        let jump = match expr {
+            syn::Expr::Break(inner) => inner.label.as_ref().map(|label| (label, true)),
+            syn::Expr::Continue(inner) => inner.label.as_ref().map(|label| (label, false)),
+            _ => None,
+        };
+        if let Some((label, is_break)) = jump {
+            let jump = (label.ident.to_string(), is_break);
+            if !self.found.contains(&jump) {
+                self.found.push(jump);
+            }
+        }
+        syn::visit::visit_expr(self, expr);
     }
 }
 

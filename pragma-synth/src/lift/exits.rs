@@ -33,6 +33,9 @@ impl Reader<'_> {
                     value: bool_const(true),
                 });
                 if self.loops.len() > self.frame().loop_base {
+                    if self.loops.last().is_some_and(|frame| frame.ir_loops != 1) {
+                        return Err(self.unknown(span, "`return` from several loops at once"));
+                    }
                     self.emit(Stmt::Break);
                 }
                 Ok(Value::Never)
@@ -92,6 +95,18 @@ impl Reader<'_> {
                 return self.unless_left(stmt, rest, tail);
             }
             if last {
+                // A `return` in a loop inside this one has left only that.
+                if soft
+                    && has_loop(stmt)
+                    && self.loops.len() > self.frame().loop_base
+                    && let Exit::Early { flag, .. } = self.frame().exit
+                {
+                    self.emit(Stmt::If {
+                        cond: Expr::Var(flag),
+                        then: vec![Stmt::Break],
+                        otherwise: Vec::new(),
+                    });
+                }
                 return if soft && tail == Tail::Function {
                     self.unless_left_value(value, stmt.span())
                 } else {

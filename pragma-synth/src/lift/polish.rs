@@ -152,7 +152,7 @@ pub(super) fn unwrap_single_rounds(body: &mut Vec<Stmt>) {
 }
 
 /// Whether a body leaves or repeats the loop it is in.
-fn jumps(body: &[Stmt]) -> bool {
+pub(super) fn jumps(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| match stmt {
         Stmt::Break | Stmt::Continue => true,
         Stmt::If {

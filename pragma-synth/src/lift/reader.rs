@@ -72,11 +72,16 @@ pub(super) struct Frame {
 }
 
 /// A loop being read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LoopFrame {
     pub(super) label: Option<String>,
     /// How many IR loops it is made of; `break` leaves just one.
     pub(super) ir_loops: usize,
+    /// What slots held when the round began: a jump must leave them so.
+    pub(super) entry: Option<Vec<Value>>,
+    /// Jumps in the body that aim at loops further out: label, whether it is `break`, and the
+    /// flag that says it was taken.
+    pub(super) outward: Vec<(String, bool, VarId)>,
 }
 
 /// One pass over the function.

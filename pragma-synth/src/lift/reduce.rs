@@ -273,8 +273,8 @@ impl Reader<'_> {
                 let first = self.hold_item(first, span)?;
                 let storage = self.storage("best", first, span)?;
                 self.loops.push(super::reader::LoopFrame {
-                    label: None,
                     ir_loops: 1,
+                    ..Default::default()
                 });
                 let range = (Expr::index(1), len, 1);
                 let result = self.for_loop("i", range, &mut |reader, k| {
@@ -400,8 +400,8 @@ impl Reader<'_> {
             self.complete.insert(buf);
             let view = Self::whole(buf, len.clone(), Own::Vec);
             self.loops.push(super::reader::LoopFrame {
-                label: None,
                 ir_loops: 1,
+                ..Default::default()
             });
             // A plain range keeps its own counter inside `item`.
             let result = self.for_loop("i", (Expr::index(0), len, 1), &mut |reader, k| {

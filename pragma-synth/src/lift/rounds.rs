@@ -107,7 +107,7 @@ impl Reader<'_> {
                     expected.push(reader.moved(value, rate, &next));
                 }
             }
-            read(reader, Expr::Var(var))
+            reader.round(|reader| read(reader, Expr::Var(var)))
         })?;
         if moving.is_some() {
             let mut same = true;
@@ -115,7 +115,7 @@ impl Reader<'_> {
                 let found = self.slots[i].clone();
                 same &= self.same_value(&found, expected);
             }
-            if !same {
+            if !same || super::polish::jumps(&body) {
                 return Err(self.changes_irregularly());
             }
         }
@@ -128,6 +128,20 @@ impl Reader<'_> {
             body,
         }));
         Ok(())
+    }
+
+    /// Reads one round of the innermost loop.
+    fn round<T>(&mut self, read: impl FnOnce(&mut Self) -> Lift<T>) -> Lift<T> {
+        let now = self.slots.clone();
+        let old = self
+            .loops
+            .last_mut()
+            .and_then(|frame| frame.entry.replace(now));
+        let result = read(self);
+        if let Some(frame) = self.loops.last_mut() {
+            frame.entry = old;
+        }
+        result
     }
 
     /// How much each slot moves in one round; `None` if that is not a number of the outside.
@@ -208,7 +222,7 @@ impl Reader<'_> {
     ) -> Lift<(Vec<Stmt>, T)> {
         let before = self.slots.clone();
         self.conditional += 1;
-        let result = self.block(read);
+        let result = self.block(|reader| reader.round(read));
         self.conditional -= 1;
         let result = result?;
         if self.slots[..before.len()] != before[..] {

@@ -173,8 +173,8 @@ impl Reader<'_> {
                 let found = self.cell("found", bool_num(bool_const(false)));
                 let range = (Expr::index(0), view.len.clone(), 1);
                 self.loops.push(super::reader::LoopFrame {
-                    label: None,
                     ir_loops: 1,
+                    ..Default::default()
                 });
                 let result = self.for_loop("i", range, &mut |reader, i| {
                     let index = fold::binary(BinaryOp::Add, view.offset.clone(), i);

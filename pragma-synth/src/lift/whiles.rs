@@ -8,9 +8,9 @@ use syn::visit::{self, Visit};
 use super::error::Lift;
 use super::fold;
 use super::poly::Poly;
-use super::reader::{LoopFrame, Reader, bool_const, usize_num};
+use super::reader::{Reader, bool_const, usize_num};
 use super::types::Ty;
-use super::value::{Iter, Place, Value};
+use super::value::{Place, Value};
 use crate::ir::{BinaryOp, Expr, Stmt, VarId};
 
 impl Reader<'_> {
@@ -32,10 +32,9 @@ impl Reader<'_> {
             .label
             .as_ref()
             .map(|label| label.name.ident.to_string());
-        self.loops.push(LoopFrame { label, ir_loops: 1 });
+        self.enter_loop(label, 1, Some(&inner.body));
         let result = self.plain_while(inner, span);
-        self.loops.pop();
-        result?;
+        self.leave_loop(result, span)?;
         Ok(Value::Unit)
     }
 
@@ -131,7 +130,7 @@ impl Reader<'_> {
             .label
             .as_ref()
             .map(|label| label.name.ident.to_string());
-        self.loops.push(LoopFrame { label, ir_loops: 1 });
+        self.enter_loop(label, 1, Some(&inner.body));
         let range = (lo.clone(), hi.clone(), step);
         let result = self.for_loop(&counted.name, range, &mut |reader, i| {
             let counter = reader.poly(&i);
@@ -143,8 +142,7 @@ impl Reader<'_> {
             reader.slots[slot.0] = old;
             result
         });
-        self.loops.pop();
-        result?;
+        self.leave_loop(result, span)?;
         // Where the counter stands afterwards.
         let distance = self.saturating_sub(hi, lo.clone());
         let up = fold::binary(BinaryOp::Add, distance, Expr::index(step - 1));
@@ -169,7 +167,7 @@ impl Reader<'_> {
             .label
             .as_ref()
             .map(|label| label.name.ident.to_string());
-        self.loops.push(LoopFrame { label, ir_loops: 1 });
+        self.enter_loop(label, 1, Some(&inner.body));
         let range = (Expr::index(0), rounds, 1);
         let result = self.for_loop(&counted.name, range, &mut |reader, k| {
             let at = fold::binary(BinaryOp::Mul, k, Expr::index(counted.step));
@@ -178,8 +176,7 @@ impl Reader<'_> {
             reader.slots[slot.0] = old;
             result
         });
-        self.loops.pop();
-        result
+        self.leave_loop(result, inner.span())
     }
 
     /// What a mutable variable holds now, if the block says so.
@@ -240,7 +237,7 @@ impl Reader<'_> {
             .label
             .as_ref()
             .map(|label| label.name.ident.to_string());
-        self.loops.push(LoopFrame { label, ir_loops: 1 });
+        self.enter_loop(label, 1, Some(&inner.body));
         let size = Expr::index(view.elem.size());
         let original = view.clone();
         let result = self.for_loop("i", (Expr::index(0), rounds, 1), &mut |reader, i| {
@@ -272,8 +269,7 @@ impl Reader<'_> {
                 "use `chunks_exact` or an index",
             ))
         });
-        self.loops.pop();
-        result?;
+        self.leave_loop(result, inner.span())?;
         let whole = self.quotient(view.len.clone(), Expr::index(step), false)?;
         let gone = fold::binary(BinaryOp::Mul, whole, Expr::index(step));
         let mut rest = view.clone();
@@ -302,15 +298,21 @@ impl Reader<'_> {
                 .label
                 .as_ref()
                 .map(|label| label.name.ident.to_string());
-            self.drive(&iter, &name, span, label, &mut |reader, item| {
-                let env = reader.env.clone();
-                reader.bind_pattern(&pat.elems[0], item)?;
-                let result = reader.loop_body(&inner.body);
-                reader.env = env;
-                result
-            })?;
-            // All of it is gone.
-            self.slots[slot.0] = Value::Iter(Box::new(Iter::Take(iter, Expr::index(0))));
+            self.drive_source(
+                &iter,
+                &name,
+                span,
+                (label, Some(&inner.body)),
+                &mut |reader, item| {
+                    let env = reader.env.clone();
+                    reader.bind_pattern(&pat.elems[0], item)?;
+                    let result = reader.loop_body(&inner.body);
+                    reader.env = env;
+                    result
+                },
+            )?;
+            // How far it came is not known any more.
+            self.slots[slot.0] = Value::Unit;
             return Ok(Value::Unit);
         }
         Err(self.unknown(span, "this `while let`"))
@@ -468,7 +470,7 @@ impl<'ast> Visit<'ast> for Changed {
             {
                 self.add(&call.receiver);
             }
-            syn::Expr::Continue(_) => self.jumps = true,
+            syn::Expr::Continue(_) | syn::Expr::Break(_) => self.jumps = true,
             // Macro arguments are not parsed here: nothing is known of them.
             syn::Expr::Macro(_) => {}
             _ => {}

@@ -27,6 +27,8 @@ meanings!(integers, integers_mean_the_same, "cases/integers.rs": fnv(_), adler(_
 
 meanings!(vecs, vecs_mean_the_same, "cases/vecs.rs": two_pass(_, _), prefix(_), scratch_rows(_, _, _), small_array(_, _), halves(_, _), sub_slices(_, _, _), by_column(_, _, _), strided_column(_, _, _), outer(_, _), chained(_, _), enumerate_skip(_), rev_enumerate(_), horner(_, _, _), take_while_sum(_), filter_map_sum(_), zip_three(_, _, _, _), rows_of_rows(_, _, _, _), swap_ends(_), butterflies(_, _), fill_rows(_, _), attention(_, _, _, _, _), conv1d(_, _, _), last_first(_), next_cursor(_), nested_tuple(_, _), euclidean(_, _), weighted_median(_, _));
 
+meanings!(jumps, jumps_mean_the_same, "cases/jumps.rs": labelled_continue(_, _, _), labelled_break(_, _, _), three_levels(_, _), helper_returns_from_two_loops(_), helper_with_many_exits(_, _, _), helper_with_nested_guards(_, _, _), while_with_break(_), while_with_continue(_), loop_cursor(_), two_cursors(_, _), match_in_loop(_, _), if_else_chain(_, _), block_value(_, _));
+
 #[test]
 fn golden() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lift/cases");

@@ -1,0 +1,68 @@
+# refusals.rs:10:27: `fib` calls itself
+# why: helpers are read in place of their calls, which must come to an end
+# help: use a loop
+
+# refusals.rs:15:18: the function `libm::erff` is not known
+# why: it is not in this crate's sources, so the engine cannot see what it does
+# help: write it out here, or as a function of this crate
+
+# refusals.rs:20:7: the method `sort_by` of a slice is not understood
+# why: the engine turns the function into plain loops, and knows no loops for this
+# help: write it with loops, indexing, or another method
+
+# refusals.rs:26:9: a slice, an iterator or the length of a `Vec` changes on one path only
+# why: the loop nest must know where a slice begins and how long it is
+# help: use an index and an `if` around the access, not around the slice
+
+# refusals.rs:34:5: a slice, an iterator or the length of a `Vec` changes on one path only
+# why: the loop nest must know where a slice begins and how long it is
+# help: use an index and an `if` around the access, not around the slice
+
+# refusals.rs:39:9: a `Vec` is returned from the middle of the function
+# why: a kernel writes its result into memory that is allocated before it runs, so its length must be the same on every path
+# help: return the `Vec` at the end only, or take `out: &mut [_]`
+
+# refusals.rs:46:14: the macro `square!` is not understood
+# why: the engine does not expand macros
+# help: write out what it does
+
+# refusals.rs:52:24: `by_ref` leaves the iterator half way
+# why: how far it has come would have to be known afterwards
+# help: call it on a new iterator: `x.iter().position(..)`
+
+# refusals.rs:59:9: types differ here: `f64` and `f32`
+# why: the types as read from the source must agree with those that rustc finds
+# help: annotate the variable or the literal with its type
+
+# refusals.rs:66:15: `LIMIT` is not known
+# why: it is not in this crate's sources, so the engine cannot see what it is
+# help: pass it as a parameter, or write its value here
+
+# refusals.rs:72:14: `?` is not understood
+# why: a kernel returns scalars, slices or a `Vec`, not a `Result`
+# help: check the arguments before the function that is tuned
+
+# refusals.rs:77:21: the method `to_string` of a number is not understood here
+# why: the engine turns the function into plain loops, and knows no loops for this
+# help: write it with loops, indexing, or the iterator methods that `docs` lists
+
+# refusals.rs:82:5: the macro `println!` is not understood
+# why: the engine does not expand macros
+# help: write out what it does
+
+# refusals.rs:87:5: `shape(return = [n, 2])` does not say the length of this `Vec`
+# why: the function returns `3 * len of x` elements
+# help: write `shape(return = [3 * len of x])`
+
+# refusals.rs:91:5: the type of `best` is not known here
+# why: its value comes later, and the engine reads types in order
+# help: write its type: `let best: f32;`
+
+# refusals.rs:97:6: it is not known that there is at least one item
+# why: the first item is where the search starts from
+# help: write the search as a loop that starts from a value of your own, such as `f32::NEG_INFINITY`
+
+# refusals.rs:105:9: a slice, an iterator or the length of a `Vec` changes on one path only
+# why: the loop nest must know where a slice begins and how long it is
+# help: use an index and an `if` around the access, not around the slice
+
