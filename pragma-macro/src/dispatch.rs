@@ -131,7 +131,7 @@ fn buckets(
         if variant.entry == "reference" {
             return TokenStream::new();
         }
-        let entry = Ident::new(&variant.entry, Span::call_site());
+        let entry = codegen::param_ident(&variant.entry);
         // SAFETY (of the emitted code): the tier says that the CPU has the features of the target, and the
         // guard has accepted the arguments; the kernel was verified for exactly these.
         let call = codegen::call_kernel(&quote!(#module::#entry), guard, sig, &manifest.shapes);

@@ -178,8 +178,9 @@ fn kernel(
 fn stale(name: &Ident, kernel: &Kernel, runtime: &TokenStream) -> TokenStream {
     let module = &kernel.manifest.module;
     let here = quote!(#runtime::dispatch::module_matches(::core::module_path!(), #module));
+    let name_in_cli = name.unraw();
     let text = format!(
-        "`{name}` has changed since its kernels were made, so they are not used: run `cargo pragma tune {name}`"
+        "`{name}` has changed since its kernels were made, so they are not used: run `cargo pragma tune {name_in_cli}`"
     );
     message::warning_if(name.span(), &here, "is_stale", &text)
 }

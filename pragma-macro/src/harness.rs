@@ -53,7 +53,8 @@ pub fn entry(
         .params
         .iter()
         .map(|param| codegen::param_ident(&param.name));
-    let call = quote!(#reference(#(#args),*));
+    // A parameter may have the function's name.
+    let call = quote!(self::#reference(#(#args),*));
     let entry = codegen::harness_entry(&symbol, sig, runtime, &call);
     quote! {
         const _: () = { #entry };

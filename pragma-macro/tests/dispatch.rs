@@ -221,7 +221,7 @@ fn main() {
     kernel(
         "arrays",
         &[("a", "[2]"), ("b", "[3]"), ("c", "[1]")],
-        "entry(a: &[f32; 2], b: [i32; 3], c: &mut [u8; 1]) -> (f32, i32)",
+        "entry(a: &[f32], b: &[i32], c: &mut [u8]) -> (f32, i32)",
         "c[0] += 100; (a[1], b[2])",
     );
     kernel(
@@ -250,6 +250,57 @@ fn main() {
         },
     );
     assert_eq!(krate.run(), expected.replace("false false", "true false"));
+}
+
+/// Parameters called what the generated code could call its own things, and like the function itself.
+#[test]
+fn no_name_of_the_users_is_taken() {
+    if !has_v3() {
+        return;
+    }
+    let krate = Crate::new("dispatch-names");
+    krate.write(
+        "src/main.rs",
+        r#"
+use pragma_runtime::pragma_kernel;
+
+#[pragma_kernel(shape(args = [x_len, tier], r#type = [r#in * x_len]))]
+fn count(args: &[f32], x_len: usize, ret: [f32; 3], tier: u8, r#type: &[f32], count: f32, mut entry: [f32; 1]) -> Vec<f32> {
+    entry[0] += ret.len() as f32;
+    vec![args.len() as f32, x_len as f32, ret[0], f32::from(tier), r#type.len() as f32, count, entry[0]]
+}
+
+fn main() {
+    let x = [0.5; 6];
+    println!("{:?}", count(&x, 3, [7.0, 8.0, 9.0], 2, &x, 1.5, [4.0]));
+    println!("{:?}", count::reference(&x, 3, [7.0, 8.0, 9.0], 2, &x, 1.5, [4.0]));
+}
+"#,
+    );
+    let reference = "[6.0, 3.0, 7.0, 2.0, 6.0, 1.5, 7.0]";
+    assert_eq!(krate.run(), format!("{reference}\n{reference}"));
+    // A build for tuning exports the reference beside it.
+    let harness = krate.cargo_with(&["check", "--quiet"], &[("PRAGMA_HARNESS", "1")]);
+    assert!(harness.ok, "{}", harness.stderr);
+    let text = v3_function(
+        "r#match(x_len: usize, tier: usize, r#in: usize, args: &[f32], ret: &[f32], r#type: &[f32], count: f32, \
+         entry: &[f32], out: &mut [core::mem::MaybeUninit<f32>])",
+        "let _ = (args, r#type); let all = [x_len as f32, tier as f32, r#in as f32, ret[2], count, entry[0]]; \
+         for (o, v) in out.iter_mut().zip(all) { o.write(v); }",
+    );
+    let kernel = HandWritten {
+        shapes: &[
+            ("args", "[x_len, tier]"),
+            ("type", "[r#in * x_len]"),
+            ("return", "[6]"),
+        ],
+        files: &[(V3, &text, &[("r#match", None)])],
+    };
+    krate.tune("src/main.rs", "", "count", &kernel);
+    assert_eq!(
+        krate.run(),
+        format!("[3.0, 2.0, 2.0, 9.0, 1.5, 4.0]\n{reference}")
+    );
 }
 
 #[test]

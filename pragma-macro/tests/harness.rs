@@ -27,7 +27,7 @@ mod b {
     #[pragma_runtime::pragma_kernel] pub fn tail(x: &[u16]) -> Vec<u16> { x[1..].to_vec() }
 }
 #[pragma_runtime::pragma_kernel]
-fn arrays(a: &[i32; 2], b: [i32; 2], c: &mut [i32; 2]) -> i32 { c[0] = a[0]; b[1] }
+fn arrays(args: &[i32; 2], arrays: [i32; 2], ret: &mut [i32; 2]) -> i32 { ret[0] = args[0]; arrays[1] }
 fn main() {
     a::use_it();
     tail(&[1]);
@@ -208,9 +208,10 @@ fn a_candidate_entry_guards_calls_and_returns() {
         return;
     }
     let sig: syn::Signature =
-        syn::parse_str("fn windows(x: &[f64], k: u8, by: f64) -> Vec<f64>").expect("a signature");
+        syn::parse_str("fn windows(args: &[f64], k: u8, ret: [f64; 1]) -> Vec<f64>")
+            .expect("a signature");
     let sig = pragma_spec::KernelSignature::from_syn(&sig).expect("a kernel signature");
-    let shapes = [("x", "[n]"), ("return", "[2 * (n - k)]")]
+    let shapes = [("args", "[n]"), ("return", "[2 * (n - k)]")]
         .map(|(name, shape)| (name.to_owned(), shape.parse().expect("a shape")));
     let dims = pragma_spec::dims_of(&shapes);
     let guard = pragma_spec::Guard::plan(&dims, &pragma_spec::GuardParam::all(&sig), &shapes);
@@ -230,8 +231,8 @@ fn a_candidate_entry_guards_calls_and_returns() {
             r#"
 mod kernel {{
     #[target_feature(enable = "{features}")]
-    pub fn entry(n: usize, k: usize, x: &[f64], by: f64, ret: &mut [core::mem::MaybeUninit<f64>]) {{
-        for r in ret {{ r.write((100 * n + 10 * k) as f64 + x[0] + by); }}
+    pub fn entry(n: usize, k: usize, x: &[f64], by: &[f64], ret: &mut [core::mem::MaybeUninit<f64>]) {{
+        for r in ret {{ r.write((100 * n + 10 * k) as f64 + x[0] + by[0]); }}
     }}
 }}
 {entry}

@@ -22,11 +22,22 @@ pub fn scalar_type(scalar: Scalar) -> TokenStream {
     }
 }
 
-/// One `let` per parameter, which takes it from `args: *const RawArg`.
+/// The harness function's own parameters, which must not meet those of the user's function.
+const ARGS: &str = "__pragma_args";
+const COUNT: &str = "__pragma_count";
+const RET: &str = "__pragma_ret";
+
+/// A name of the emitted code's own.
+fn own(name: &str) -> Ident {
+    Ident::new(name, Span::call_site())
+}
+
+/// One `let` per parameter, which takes it from `__pragma_args: *const RawArg`.
 ///
 /// `runtime` is the path of `pragma_runtime`. The statements belong into a function of the harness ABI: they
-/// trust `args` to fit the signature.
+/// trust the arguments to fit the signature.
 pub fn decode_args(sig: &KernelSignature, runtime: &TokenStream) -> TokenStream {
+    let args = own(ARGS);
     let lets = sig.params.iter().enumerate().map(|(i, param)| {
         let name = param_ident(&param.name);
         let elem = scalar_type(param.kind.elem());
@@ -34,13 +45,13 @@ pub fn decode_args(sig: &KernelSignature, runtime: &TokenStream) -> TokenStream 
         // SAFETY (of the emitted code): the worker passes one argument per parameter, of its type.
         match param.kind {
             ParamKind::Scalar(_) => {
-                quote!(let #name = unsafe { #harness::scalar::<#elem>(args, #i) };)
+                quote!(let #name = unsafe { #harness::scalar::<#elem>(#args, #i) };)
             }
             ParamKind::Slice { mutable: false, .. } => {
-                quote!(let #name = unsafe { #harness::slice::<#elem>(args, #i) };)
+                quote!(let #name = unsafe { #harness::slice::<#elem>(#args, #i) };)
             }
             ParamKind::Slice { mutable: true, .. } => {
-                quote!(let #name = unsafe { #harness::slice_mut::<#elem>(args, #i) };)
+                quote!(let #name = unsafe { #harness::slice_mut::<#elem>(#args, #i) };)
             }
             ParamKind::Array {
                 len,
@@ -51,13 +62,13 @@ pub fn decode_args(sig: &KernelSignature, runtime: &TokenStream) -> TokenStream 
                 let len = proc_macro2::Literal::u64_unsuffixed(len);
                 match (mutable, by_value) {
                     (true, _) => {
-                        quote!(let #name = unsafe { #harness::array_mut::<#elem, #len>(args, #i) };)
+                        quote!(let #name = unsafe { #harness::array_mut::<#elem, #len>(#args, #i) };)
                     }
                     (false, true) => {
-                        quote!(let #name = *unsafe { #harness::array::<#elem, #len>(args, #i) };)
+                        quote!(let #name = *unsafe { #harness::array::<#elem, #len>(#args, #i) };)
                     }
                     (false, false) => {
-                        quote!(let #name = unsafe { #harness::array::<#elem, #len>(args, #i) };)
+                        quote!(let #name = unsafe { #harness::array::<#elem, #len>(#args, #i) };)
                     }
                 }
             }
@@ -66,31 +77,33 @@ pub fn decode_args(sig: &KernelSignature, runtime: &TokenStream) -> TokenStream 
     quote!(#(#lets)*)
 }
 
-/// Statements that hand `value`, an expression of the function's return type, to `ret: *const RawReturn`.
+/// Statements that hand `value`, an expression of the function's return type, to
+/// `__pragma_ret: *const RawReturn`.
 pub fn encode_return(
     sig: &KernelSignature,
     runtime: &TokenStream,
     value: &TokenStream,
 ) -> TokenStream {
     let harness = quote!(#runtime::harness);
+    let ret = own(RET);
     // SAFETY (of the emitted code): the worker passes a return whose sink is sound to call.
     match &sig.returns {
         ReturnSig::Nothing => quote!(#value;),
         ReturnSig::Scalar(_) => quote! {
             let __pragma_value = #value;
-            unsafe { #harness::return_value(ret, 0, &__pragma_value); }
+            unsafe { #harness::return_value(#ret, 0, &__pragma_value); }
         },
         ReturnSig::Tuple(scalars) => {
             let fields = (0..scalars.len()).map(syn::Index::from);
             let indices = 0..scalars.len();
             quote! {
                 let __pragma_value = #value;
-                unsafe { #(#harness::return_value(ret, #indices, &__pragma_value.#fields);)* }
+                unsafe { #(#harness::return_value(#ret, #indices, &__pragma_value.#fields);)* }
             }
         }
         ReturnSig::Vec(_) => quote! {
             let __pragma_value = #value;
-            unsafe { #harness::return_slice(ret, 0, &__pragma_value); }
+            unsafe { #harness::return_slice(#ret, 0, &__pragma_value); }
         },
     }
 }
@@ -106,18 +119,19 @@ pub fn harness_entry(
     value: &TokenStream,
 ) -> TokenStream {
     let symbol = Ident::new(symbol, Span::call_site());
-    let count = sig.params.len();
+    let expected = sig.params.len();
+    let (args, count, ret) = (own(ARGS), own(COUNT), own(RET));
     let decode = decode_args(sig, runtime);
     let encode = encode_return(sig, runtime, value);
     quote! {
         #[doc(hidden)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn #symbol(
-            args: *const #runtime::harness::RawArg,
-            count: ::core::primitive::usize,
-            ret: *const #runtime::harness::RawReturn,
+            #args: *const #runtime::harness::RawArg,
+            #count: ::core::primitive::usize,
+            #ret: *const #runtime::harness::RawReturn,
         ) -> ::core::primitive::u32 {
-            if count != #count {
+            if #count != #expected {
                 return #runtime::harness::STATUS_BAD_ARGS;
             }
             #runtime::harness::guard_panic(move || {
@@ -161,6 +175,8 @@ pub fn dims_pattern(guard: &Guard) -> TokenStream {
 /// An expression of the function's return type that calls the kernel at `path`, with the parameters and the
 /// variables of [`dims_pattern`] in scope.
 ///
+/// A kernel takes arrays as slices, also those that the function takes by value.
+///
 /// The emitted `unsafe` is sound only where the CPU has the features of the kernel's target and the guard
 /// has accepted the arguments.
 pub fn call_kernel(
@@ -174,9 +190,15 @@ pub fn call_kernel(
         .params
         .iter()
         .filter(|param| param.kind.is_buffer() || !guard.dims.contains(&param.name))
-        .map(|param| param_ident(&param.name));
+        .map(|param| {
+            let name = param_ident(&param.name);
+            match param.kind {
+                ParamKind::Array { by_value: true, .. } => quote!(&#name),
+                _ => quote!(#name),
+            }
+        });
     let mut args: Vec<TokenStream> = dims.map(|dim| quote!(#dim)).collect();
-    args.extend(params.map(|param| quote!(#param)));
+    args.extend(params);
     let ReturnSig::Vec(elem) = sig.returns else {
         return quote!(unsafe { #path(#(#args),*) });
     };

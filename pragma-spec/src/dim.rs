@@ -79,7 +79,11 @@ impl DimExpr {
         }
         let (a, op, b) = match self {
             DimExpr::Const(value) => return write!(f, "{value}"),
-            DimExpr::Dim(name) => return f.write_str(name),
+            DimExpr::Dim(name) => {
+                // What is written must be readable again.
+                let raw = syn::parse_str::<syn::Ident>(name).is_err();
+                return write!(f, "{}{name}", if raw { "r#" } else { "" });
+            }
             DimExpr::Add(a, b) => (a, '+', b),
             DimExpr::Sub(a, b) => (a, '-', b),
             DimExpr::Mul(a, b) => (a, '*', b),

@@ -305,12 +305,25 @@ impl GuardStep {
 
 /// The variable that holds a dimension in emitted tokens; never the name of a parameter.
 pub(crate) fn dim_ident(dim: &str) -> Ident {
-    Ident::new(&format!("__pragma_dim_{dim}"), Span::call_site())
+    let mut name = String::from("__pragma_dim_");
+    let plain = dim.strip_prefix("r#").unwrap_or(dim);
+    // Dimensions are identifiers; only a damaged manifest has others, and shall not stop the compiler.
+    name.extend(plain.chars().map(|c| {
+        if c == '_' || c.is_alphanumeric() {
+            c
+        } else {
+            '_'
+        }
+    }));
+    syn::parse_str(&name).unwrap_or_else(|_| Ident::new("__pragma_dim", Span::call_site()))
 }
 
-/// A parameter in emitted tokens. Raw where the name is a keyword; the name came from a valid identifier.
+/// A parameter or function in emitted tokens, raw where the name is a keyword. What cannot be a name at all
+/// becomes one that nothing has, so that the compiler and not a panic reports it.
 pub fn param_ident(name: &str) -> Ident {
-    syn::parse_str::<Ident>(name).unwrap_or_else(|_| Ident::new_raw(name, Span::call_site()))
+    syn::parse_str::<Ident>(name)
+        .or_else(|_| syn::parse_str::<Ident>(&format!("r#{name}")))
+        .unwrap_or_else(|_| Ident::new("__pragma_not_a_name", Span::call_site()))
 }
 
 /// An expression of type `usize` inside a function that returns an `Option`.

@@ -255,3 +255,20 @@ fn emitted_guards_decide_the_same() {
     );
     assert_eq!(String::from_utf8_lossy(&ran.stdout), expected);
 }
+
+#[test]
+fn keywords_and_damaged_names_do_not_stop_the_compiler() {
+    let shape: Shape = "[r#in * 2, r#type]".parse().expect("a shape");
+    assert_eq!(shape.to_string(), "[r#in * 2, r#type]");
+    assert_eq!(shape.to_string().parse::<Shape>().as_ref(), Ok(&shape));
+    for dim in ["type", "r#type", "self", "a b", ""] {
+        let params = [(dim.to_owned(), GuardParam::Integer)];
+        let guard = Guard::plan(&[dim.to_owned()], &params, &[]).expect("the parameter is it");
+        let tokens = guard.to_tokens();
+        syn::parse2::<syn::Expr>(tokens).unwrap_or_else(|error| panic!("{dim:?}: {error}"));
+    }
+    let names = ["x", "type", "self", "a b", ""].map(pragma_spec::codegen::param_ident);
+    let names = names.map(|name| name.to_string());
+    let none = "__pragma_not_a_name";
+    assert_eq!(names, ["x", "r#type", none, none, none]);
+}

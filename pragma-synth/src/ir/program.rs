@@ -160,7 +160,9 @@ impl Program {
                 || self.bufs.iter().any(|buf| buf.name == name)
                 || self.dims.iter().any(|dim| dim == name)
         };
-        if !taken(wanted) {
+        // A raw identifier of the user's.
+        let plain = syn::parse_str::<syn::Ident>(wanted).is_ok();
+        if plain && !taken(wanted) {
             return wanted.to_owned();
         }
         let mut n = 1u32;
@@ -171,5 +173,23 @@ impl Program {
             }
             n += 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declared_names_are_free_and_no_keywords() {
+        let mut program = Program::default();
+        let names: Vec<String> = ["x", "x", "type", "type"]
+            .iter()
+            .map(|name| {
+                let var = program.add_var(name, Scalar::F32, false);
+                program.var(var).name.clone()
+            })
+            .collect();
+        assert_eq!(names, ["x", "x_1", "type_1", "type_2"]);
     }
 }
