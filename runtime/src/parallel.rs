@@ -4,9 +4,10 @@
 //! rayon pool that is current for the caller, so kernels compose with a program that already uses rayon. Without the
 //! feature `parallel` everything runs on the calling thread.
 //!
-//! What a [`for_blocks`] call itself costs is below 100 ns with one range or one thread and from inside a pool. From outside a
-//! pool the caller pays about a microsecond per sleeping thread that it wakes and never waits for one that comes too
-//! late; the threads join some microseconds after the call, so below about 20 microseconds of work they are no help.
+//! What a [`for_blocks`] call itself costs, on two Zen 4 cores of a busy machine: 20 ns with one range, up to 170 ns from
+//! inside a pool. From outside, the caller never waits for a thread that comes too late: two empty ranges take 0.2
+//! microseconds (median), two of 20 microseconds 22.7, sixteen of 5 microseconds 44. Below some microseconds of work,
+//! threads are no help.
 
 #[cfg(feature = "parallel")]
 mod helpers;
