@@ -6,7 +6,7 @@ use super::error::Lift;
 use super::fold;
 use super::reader::{Reader, bool_const};
 use super::types::Ty;
-use super::value::Value;
+use super::value::{Own, Value};
 use crate::ir::{Expr, Stmt};
 
 impl Reader<'_> {
@@ -54,6 +54,18 @@ impl Reader<'_> {
             (Some(a), Some(b)) => {
                 // The second has those slots too that the first made.
                 let common = a.len().min(b.len());
+                let grows = a[..common].iter().zip(&b[..common]).any(|(a, b)| {
+                    matches!((a, b), (Value::View(a), Value::View(b))
+                        if a != b && a.own == Own::Vec && a.buf == b.buf)
+                });
+                if grows {
+                    return Err(self.refuse(
+                        span,
+                        "how long this `Vec` becomes depends on data",
+                        "a kernel's results have lengths that follow from its arguments",
+                        "write into `out: &mut [_]` and return how much of it was used",
+                    ));
+                }
                 if a[..common] != b[..common] {
                     return Err(self.refuse(
                         span,

@@ -196,58 +196,6 @@ impl Reader<'_> {
         }
     }
 
-    fn order_method(
-        &mut self,
-        order: super::value::Order,
-        call: &syn::ExprMethodCall,
-        mut args: Vec<Value>,
-    ) -> Lift<Value> {
-        let span = call.span();
-        let name = call.method.to_string();
-        let not_less = fold::not(fold::binary(
-            crate::ir::BinaryOp::Or,
-            order.less.clone(),
-            order.equal.clone(),
-        ));
-        let flag = |expr| Ok(Value::Scalar(super::reader::bool_num(expr)));
-        match (name.as_str(), args.len()) {
-            ("reverse", 0) => Ok(Value::Order(super::value::Order {
-                less: not_less,
-                equal: order.equal,
-            })),
-            ("is_lt", 0) => flag(order.less),
-            ("is_gt", 0) => flag(not_less),
-            ("is_eq", 0) => flag(order.equal),
-            ("is_ne", 0) => flag(fold::not(order.equal)),
-            ("is_le", 0) => flag(fold::binary(
-                crate::ir::BinaryOp::Or,
-                order.less,
-                order.equal,
-            )),
-            ("is_ge", 0) => flag(fold::not(order.less)),
-            ("then" | "then_with", 1) => {
-                let other = args.remove(0);
-                let other = match other {
-                    Value::Callee(function) => self.apply(&function, Vec::new(), span)?,
-                    other => other,
-                };
-                let Value::Order(second) = other else {
-                    return Err(self.wrong_kind(span, &other, "an `Ordering`"));
-                };
-                let pick = |a: Expr, b: Expr| fold::select(order.equal.clone(), b, a);
-                Ok(Value::Order(super::value::Order {
-                    less: pick(order.less.clone(), second.less),
-                    equal: fold::binary(
-                        crate::ir::BinaryOp::And,
-                        order.equal.clone(),
-                        second.equal,
-                    ),
-                }))
-            }
-            _ => Err(self.unknown(span, format!("the method `{name}` of an `Ordering`"))),
-        }
-    }
-
     /// A function value applied to arguments.
     pub(super) fn apply(&mut self, function: &Callee, args: Vec<Value>, span: Span) -> Lift<Value> {
         match function {
@@ -443,6 +391,35 @@ impl Reader<'_> {
                 return Ok(Value::Iter(Box::new(Iter::Zip(Box::new(a), Box::new(b)))));
             }
             _ => {}
+        }
+        if let ["half", kind, method] | [kind, method] = segments[..]
+            && let Some(half @ (Scalar::F16 | Scalar::Bf16)) = self.scalar_named(kind)
+            && matches!(method, "from_f32" | "from_f64")
+            && args.len() == 1
+        {
+            let num = self.num(args.remove(0), span)?;
+            let from = if method == "from_f32" {
+                Scalar::F32
+            } else {
+                Scalar::F64
+            };
+            self.unify(num.ty, Ty::Known(from), span)?;
+            let expr = Expr::Cast(half, Box::new(self.settle(num.expr)));
+            return Ok(Value::scalar(expr, Ty::Known(half)));
+        }
+        // The constants that number traits and `Default` give as functions.
+        if let [kind, method @ ("zero" | "one" | "default")] = segments[..]
+            && let Some(scalar) = self.scalar_named(kind)
+            && args.is_empty()
+        {
+            let literal = if method == "one" {
+                super::reader::Literal::One
+            } else {
+                super::reader::Literal::Zero
+            };
+            if let Some(value) = Self::constant(&literal, scalar) {
+                return Ok(Value::scalar(Expr::Const(value), Ty::Known(scalar)));
+            }
         }
         // `f32::max(a, b)`, `u32::from(b)`, `f32::from_bits(u)`, `T::from(..)`.
         if let [kind, method] = segments[..]

@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 use super::error::{Lift, SourceSpan};
 use super::reader::{Exit, Frame, Reader};
 use super::shapes::{Origin, ShapeTable};
-use super::types::Ty;
+use super::types::{Ty, Written};
 use super::value::{Own, Value, View};
 use super::{KernelRequest, items};
 use crate::ir::{BufRole, Expr, Param, Returns, Stmt};
@@ -72,7 +72,15 @@ impl Reader<'_> {
             file: file(&request).to_owned(),
             function: request.signature.name.clone(),
             exit: Exit::Kernel,
-            generics: Default::default(),
+            generics: request
+                .attribute
+                .instantiate
+                .iter()
+                .filter_map(|(name, kind)| {
+                    let scalar = kind.trim().parse::<Scalar>().ok()?;
+                    Some((name.clone(), Written::Scalar(scalar)))
+                })
+                .collect(),
             consts: Default::default(),
             local_items: Vec::new(),
             self_type: None,
@@ -267,8 +275,16 @@ impl Reader<'_> {
             }
             if product != len {
                 self.learn_equal(&view.len, &self.table.interner.expr(&product))?;
-                let found = self
-                    .table
+                let params: Vec<String> = self
+                    .request
+                    .signature
+                    .params
+                    .iter()
+                    .map(|param| param.name.clone())
+                    .collect();
+                let mut table = self.table.clone();
+                table.name_all(&params);
+                let found = table
                     .dim_expr(&len)
                     .map_or_else(|| "?".to_owned(), |len| len.to_string());
                 return Err(self.refuse(

@@ -450,6 +450,19 @@ impl Reader<'_> {
                 let up = fold::binary(BinaryOp::Add, a.expr, less);
                 Value::scalar(self.quotient(up, divisor, false)?, ty)
             }
+            ("to_f32" | "to_f64", 0)
+                if matches!(
+                    self.types.resolve(ty),
+                    Ty::Known(Scalar::F16 | Scalar::Bf16)
+                ) =>
+            {
+                let to = if name == "to_f32" {
+                    Scalar::F32
+                } else {
+                    Scalar::F64
+                };
+                Value::scalar(Expr::Cast(to, Box::new(num.expr)), Ty::Known(to))
+            }
             ("unsigned_abs", 0) if int => {
                 let Ty::Known(scalar) = self.types.resolve(ty) else {
                     return Err(self.unknown(span, "this method of this type"));

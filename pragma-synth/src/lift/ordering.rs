@@ -2,6 +2,7 @@
 
 use pragma_spec::Scalar;
 use proc_macro2::Span;
+use syn::spanned::Spanned;
 
 use super::error::Lift;
 use super::fold;
@@ -101,5 +102,50 @@ impl Reader<'_> {
         let key = fold::binary(BinaryOp::Xor, bits, mask);
         let ty = Ty::Known(signed);
         Ok(self.let_temp("key", Num { expr: key, ty }).expr)
+    }
+
+    /// `order.name(args)`.
+    pub(super) fn order_method(
+        &mut self,
+        order: Order,
+        call: &syn::ExprMethodCall,
+        mut args: Vec<Value>,
+    ) -> Lift<Value> {
+        let span = call.span();
+        let name = call.method.to_string();
+        let not_less = fold::not(fold::binary(
+            BinaryOp::Or,
+            order.less.clone(),
+            order.equal.clone(),
+        ));
+        let flag = |expr| Ok(Value::Scalar(super::reader::bool_num(expr)));
+        match (name.as_str(), args.len()) {
+            ("reverse", 0) => Ok(Value::Order(Order {
+                less: not_less,
+                equal: order.equal,
+            })),
+            ("is_lt", 0) => flag(order.less),
+            ("is_gt", 0) => flag(not_less),
+            ("is_eq", 0) => flag(order.equal),
+            ("is_ne", 0) => flag(fold::not(order.equal)),
+            ("is_le", 0) => flag(fold::binary(BinaryOp::Or, order.less, order.equal)),
+            ("is_ge", 0) => flag(fold::not(order.less)),
+            ("then" | "then_with", 1) => {
+                let other = args.remove(0);
+                let other = match other {
+                    Value::Callee(function) => self.apply(&function, Vec::new(), span)?,
+                    other => other,
+                };
+                let Value::Order(second) = other else {
+                    return Err(self.wrong_kind(span, &other, "an `Ordering`"));
+                };
+                let pick = |a: Expr, b: Expr| fold::select(order.equal.clone(), b, a);
+                Ok(Value::Order(Order {
+                    less: pick(order.less.clone(), second.less),
+                    equal: fold::binary(BinaryOp::And, order.equal.clone(), second.equal),
+                }))
+            }
+            _ => Err(self.unknown(span, format!("the method `{name}` of an `Ordering`"))),
+        }
     }
 }

@@ -202,7 +202,7 @@ impl<'a> Reader<'a> {
             span,
             format!("{what} is not understood here"),
             "the engine turns the function into plain loops, and knows no loops for this",
-            "write it with loops, indexing, or the iterator methods that `docs` lists",
+            "write it with loops, indexing and the common iterator methods",
         )
     }
 

@@ -61,3 +61,31 @@ fn golden() {
         "read differently than recorded (PRAGMA_BLESS=1 to update): {wrong:?}"
     );
 }
+
+/// The functions of the examples are read, with the shapes that their attributes give.
+#[test]
+fn examples() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let mut count = 0;
+    for krate in ["quickstart/src", "bin-app/src"] {
+        for entry in std::fs::read_dir(root.join(krate)).unwrap() {
+            let path = entry.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let krate = source_crate("example.rs", &text);
+            for kernel in support::marked(&krate) {
+                let name = kernel.function.sig.ident.to_string();
+                let lifted = kernel
+                    .lift(&krate)
+                    .unwrap_or_else(|refusal| panic!("{name}: {refusal}"));
+                for (param, shape) in &kernel.attribute.shapes {
+                    assert!(
+                        lifted.shapes.contains(&(param.clone(), shape.clone())),
+                        "{name}"
+                    );
+                }
+                count += 1;
+            }
+        }
+    }
+    assert!(count >= 9, "{count}");
+}

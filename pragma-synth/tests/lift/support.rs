@@ -56,6 +56,30 @@ pub fn kernels(krate: &SourceCrate) -> Vec<Kernel> {
     kernels
 }
 
+/// The functions marked `#[pragma_kernel(..)]`.
+pub fn marked(krate: &SourceCrate) -> Vec<Kernel> {
+    let mut kernels = Vec::new();
+    for module in &krate.modules {
+        for item in &module.items {
+            let syn::Item::Fn(function) = item else {
+                continue;
+            };
+            for attr in &function.attrs {
+                if let syn::Meta::List(list) = &attr.meta
+                    && list.path.is_ident("pragma_kernel")
+                {
+                    kernels.push(Kernel {
+                        module: module.path.clone(),
+                        function: function.clone(),
+                        attribute: KernelAttribute::parse(list.tokens.clone()).unwrap(),
+                    });
+                }
+            }
+        }
+    }
+    kernels
+}
+
 fn attribute(function: &syn::ItemFn) -> KernelAttribute {
     let mut text = String::new();
     for attr in &function.attrs {

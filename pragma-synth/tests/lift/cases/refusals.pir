@@ -10,13 +10,13 @@
 # why: the engine turns the function into plain loops, and knows no loops for this
 # help: write it with loops, indexing, or another method
 
-# refusals.rs:26:9: a slice, an iterator or the length of a `Vec` changes on one path only
-# why: the loop nest must know where a slice begins and how long it is
-# help: use an index and an `if` around the access, not around the slice
+# refusals.rs:26:9: how long this `Vec` becomes depends on data
+# why: a kernel's results have lengths that follow from its arguments
+# help: write into `out: &mut [_]` and return how much of it was used
 
-# refusals.rs:34:5: a slice, an iterator or the length of a `Vec` changes on one path only
-# why: the loop nest must know where a slice begins and how long it is
-# help: use an index and an `if` around the access, not around the slice
+# refusals.rs:34:5: how long this `Vec` becomes depends on data
+# why: a kernel's results have lengths that follow from its arguments
+# help: write into `out: &mut [_]` and return how much of it was used
 
 # refusals.rs:39:9: a `Vec` is returned from the middle of the function
 # why: a kernel writes its result into memory that is allocated before it runs, so its length must be the same on every path
@@ -44,15 +44,15 @@
 
 # refusals.rs:77:21: the method `to_string` of a number is not understood here
 # why: the engine turns the function into plain loops, and knows no loops for this
-# help: write it with loops, indexing, or the iterator methods that `docs` lists
+# help: write it with loops, indexing and the common iterator methods
 
 # refusals.rs:82:5: the macro `println!` is not understood
 # why: the engine does not expand macros
 # help: write out what it does
 
 # refusals.rs:87:5: `shape(return = [n, 2])` does not say the length of this `Vec`
-# why: the function returns `3 * len of x` elements
-# help: write `shape(return = [3 * len of x])`
+# why: the function returns `3 * m` elements
+# help: write `shape(return = [3 * m])`
 
 # refusals.rs:91:5: the type of `best` is not known here
 # why: its value comes later, and the engine reads types in order
