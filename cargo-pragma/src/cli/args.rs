@@ -26,7 +26,7 @@ const fn anstyle_bold_cyan() -> clap::builder::styling::Style {
         .bold()
 }
 
-/// Tunes functions marked #[pragma_kernel]: writes faster kernels for them, proves each against the function itself,
+/// Tunes functions marked `#[pragma_kernel]`: writes faster kernels for them, proves each against the function itself,
 /// and vendors the winners as plain source.
 #[derive(Debug, Parser)]
 #[command(name = "cargo pragma", bin_name = "cargo pragma", version, styles = STYLES, max_term_width = 110)]
