@@ -8,6 +8,9 @@ use std::ptr::NonNull;
 
 use super::protocol::Layout;
 
+/// Buffers from this size on may use huge pages when they are not timed: touching them is most of what they cost.
+const HUGE: usize = 4 << 20;
+
 /// Fills the bytes of a buffer's pages that are not its elements.
 const CANARY: u8 = 0xc3;
 
@@ -100,6 +103,20 @@ impl Region {
             Ok(())
         } else {
             Err(io::Error::last_os_error())
+        }
+    }
+
+    /// Asks for huge pages, which programs do not usually have: not for buffers that are timed.
+    pub fn prefer_huge_pages(&mut self) {
+        if self.inner >= HUGE {
+            // SAFETY: advice about pages of this value's own mapping; whether it is taken changes no content.
+            unsafe {
+                libc::madvise(
+                    self.base.as_ptr().add(self.page).cast(),
+                    self.inner,
+                    libc::MADV_HUGEPAGE,
+                )
+            };
         }
     }
 

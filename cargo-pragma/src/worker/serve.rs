@@ -209,7 +209,9 @@ fn map(args: &[ArgSpec], layout: Layout) -> io::Result<Arena> {
         .iter()
         .map(|arg| {
             let bytes = usize::try_from(arg.bytes()).map_err(io::Error::other)?;
-            Region::new(bytes, arg.elem.bytes(), layout, 0)
+            let mut region = Region::new(bytes, arg.elem.bytes(), layout, 0)?;
+            region.prefer_huge_pages();
+            Ok(region)
         })
         .collect::<io::Result<_>>()?;
     Ok(Arena {
