@@ -220,20 +220,31 @@ fn merge_first_assignment(body: &mut Vec<Stmt>) {
         for block in body[i].blocks_mut() {
             merge_first_assignment(block);
         }
-        if i + 1 < body.len()
-            && let (Stmt::Let { var, value: first }, Stmt::Assign { var: target, value }) =
-                (&body[i], &body[i + 1])
-            && var == target
+        if let Stmt::Let { var, value: first } = &body[i]
             && matches!(first, Expr::Const(_))
-            && !value.mentions(*var)
         {
-            let merged = Stmt::Let {
-                var: *var,
-                value: value.clone(),
+            let var = *var;
+            let touches = |stmt: &Stmt| {
+                let mut touches = false;
+                stmt.walk(&mut |inner| {
+                    touches |= matches!(inner, Stmt::Assign { var: v, .. } if *v == var);
+                    touches |= inner.exprs().iter().any(|expr| expr.mentions(var));
+                });
+                touches
             };
-            body.remove(i + 1);
-            body[i] = merged;
-            continue;
+            let next = (i + 1..body.len()).find(|at| touches(&body[*at]));
+            if let Some(at) = next
+                && let Stmt::Assign { var: target, value } = &body[at]
+                && *target == var
+                && !value.mentions(var)
+            {
+                body[at] = Stmt::Let {
+                    var,
+                    value: value.clone(),
+                };
+                body.remove(i);
+                continue;
+            }
         }
         i += 1;
     }
@@ -347,6 +358,7 @@ fn tidy_names(program: &mut Program) {
             .name
             .trim_end_matches(|c: char| c.is_ascii_digit())
             .strip_suffix('_')
+            .filter(|_| var.name.ends_with(|c: char| c.is_ascii_digit()))
             .map(str::to_owned);
         let Some(stem) = stem.filter(|stem| !stem.is_empty()) else {
             continue;

@@ -91,6 +91,10 @@ impl Reader<'_> {
             [kind, constant] | [kind, "consts", constant] => {
                 if let Some(scalar) = self.scalar_named(kind) {
                     let math = segments.len() == 3;
+                    if constant == "BITS" && scalar.is_integer() {
+                        let bits = Const::Int(Scalar::U32, 8 * scalar.bytes() as i128);
+                        return Ok(Value::scalar(Expr::Const(bits), Ty::Known(Scalar::U32)));
+                    }
                     if let Some(value) = known_constant(scalar, constant, math) {
                         return Ok(Value::scalar(Expr::Const(value), Ty::Known(scalar)));
                     }

@@ -269,7 +269,7 @@ impl Reader<'_> {
                     })
                 }
                 Value::View(view) if !mutable => Value::View(view),
-                Value::Scalar(num) => Value::Scalar(num),
+                Value::Scalar(num) if !mutable => Value::Scalar(num),
                 _ => Value::Ref(Box::new(place), mutable),
             },
             Place::Temp(value) => match *value {

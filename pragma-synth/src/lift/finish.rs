@@ -236,6 +236,18 @@ fn name_sizes(reader: &mut Reader<'_>) -> Result<Vec<(String, Shape)>, Interrupt
         }
         shapes.push((param.clone(), shape));
     }
+    let inferred: Vec<String> = lens
+        .iter()
+        .zip(&shapes)
+        .filter(|((_, _, given, _), _)| given.is_none())
+        .map(|(_, (param, shape))| format!("{param} = {shape}"))
+        .collect();
+    if !inferred.is_empty() {
+        reader.notes.push(format!(
+            "shapes found from use: {}; calls with other lengths run the reference",
+            inferred.join(", ")
+        ));
+    }
     name_local_sizes(reader, &used);
     // Dimensions in the order of the attribute first, then as the shapes name them.
     used.sort_by_key(|dim| {

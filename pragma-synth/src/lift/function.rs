@@ -144,6 +144,19 @@ impl Reader<'_> {
                 .iter()
                 .nth(i)
                 .map_or_else(Span::call_site, Spanned::span);
+            // The body may call `type` only `r#type`.
+            let raw = format!("r#{}", param.name);
+            let is_raw = request
+                .function
+                .sig
+                .inputs
+                .iter()
+                .nth(i)
+                .is_some_and(|arg| {
+                    matches!(arg, syn::FnArg::Typed(arg)
+                    if matches!(&*arg.pat, syn::Pat::Ident(ident) if ident.ident == raw))
+                });
+            let bound = if is_raw { raw } else { param.name.clone() };
             match param.kind {
                 ParamKind::Scalar(scalar) => {
                     let var = self.var(&param.name, Ty::Known(scalar), false);
@@ -157,10 +170,12 @@ impl Reader<'_> {
                     if mutable_binding {
                         value = self.storage(&param.name, value, span)?;
                     }
-                    self.bind(&param.name, value);
+                    self.bind(&bound, value);
                 }
                 ParamKind::Slice { elem, mutable } => {
-                    self.buffer(&param.name, elem, mutable, Own::Borrowed(mutable), buffers);
+                    let own = Own::Borrowed(mutable);
+                    let view = self.buffer(&param.name, elem, mutable, own, buffers);
+                    self.bind(&bound, Value::View(view));
                     buffers += 1;
                 }
                 ParamKind::Array {
@@ -178,7 +193,9 @@ impl Reader<'_> {
                     buffers += 1;
                     if mutable_binding && by_value {
                         let copy = self.copy_of(&view, &param.name, span)?;
-                        self.bind(&param.name, Value::View(copy));
+                        self.bind(&bound, Value::View(copy));
+                    } else {
+                        self.bind(&bound, Value::View(view));
                     }
                 }
             }
@@ -197,9 +214,7 @@ impl Reader<'_> {
         self.program.params.push(Param::Buffer(buf));
         self.buf_params.insert(buf, index);
         let len = self.table.len(index);
-        let view = Self::whole(buf, self.table.interner.expr(&len), own);
-        self.bind(name, Value::View(view.clone()));
-        view
+        Self::whole(buf, self.table.interner.expr(&len), own)
     }
 
     /// Leaves the kernel with `value`: `return value`, or the end of its body.

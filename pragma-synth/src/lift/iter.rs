@@ -55,6 +55,7 @@ impl Reader<'_> {
             Iter::Filter(inner, _)
             | Iter::FilterMap(inner, _)
             | Iter::TakeWhile(inner, _)
+            | Iter::Scan(inner, ..)
             | Iter::Map(inner, _)
             | Iter::Enumerate(inner)
             | Iter::Copied(inner) => Self::is_one_loop(inner),
@@ -83,6 +84,7 @@ impl Reader<'_> {
             | Iter::Filter(..)
             | Iter::FilterMap(..)
             | Iter::TakeWhile(..)
+            | Iter::Scan(..)
             | Iter::FlatMap(..) => false,
         }
     }
@@ -131,7 +133,11 @@ impl Reader<'_> {
                 (Some(a), Some(b)) => Some(fold::binary(BinaryOp::Add, a, b)),
                 _ => None,
             },
-            Iter::Filter(..) | Iter::FilterMap(..) | Iter::TakeWhile(..) | Iter::FlatMap(..) => {
+            Iter::Filter(..)
+            | Iter::FilterMap(..)
+            | Iter::TakeWhile(..)
+            | Iter::Scan(..)
+            | Iter::FlatMap(..) => {
                 return Err(self.refuse(
                     span,
                     "the number of items depends on data",
@@ -342,6 +348,7 @@ impl Reader<'_> {
             | Iter::Filter(..)
             | Iter::FilterMap(..)
             | Iter::TakeWhile(..)
+            | Iter::Scan(..)
             | Iter::FlatMap(..) => {
                 return Err(self.unknown(span, "the n-th item of this iterator"));
             }
@@ -430,6 +437,14 @@ impl Reader<'_> {
                     return Err(self.unknown(span, "this closure"));
                 };
                 self.adapt_with(&name, iter, function)
+            }
+            ("scan", 2) => {
+                let Some(Value::Callee(function)) = args.pop() else {
+                    return Err(self.unknown(span, "this closure"));
+                };
+                let state = self.storage("state", args.remove(0), span)?;
+                let slot = self.slot(state);
+                Iter::Scan(boxed(iter), slot, function)
             }
             ("flatten", 0) => {
                 let Ok(identity) = syn::parse_str::<syn::ExprClosure>("|item| item") else {

@@ -340,6 +340,7 @@ impl Reader<'_> {
                     Ok(other.clone())
                 })
             }
+            ("unwrap_or_default", 0) if always => Ok(value),
             ("unwrap_or_else", 1) => {
                 let function = self.function_arg(args.pop(), span)?;
                 if always {

@@ -2,7 +2,6 @@
 
 use pragma_spec::Scalar;
 use proc_macro2::Span;
-use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 
 use super::error::Lift;
@@ -20,7 +19,7 @@ impl Reader<'_> {
         match pat {
             syn::Pat::Wild(_) => Ok(()),
             syn::Pat::Ident(ident) if ident.subpat.is_none() => {
-                let name = ident.ident.unraw().to_string();
+                let name = ident.ident.to_string();
                 let mutable = ident.mutability.is_some() && ident.by_ref.is_none();
                 self.bind_name(&name, mutable, value, span)
             }
@@ -262,6 +261,7 @@ impl Reader<'_> {
         if !made_up.contains(&stem) || !self.local_lens.contains_key(&view.buf) {
             return;
         }
+        let name = &super::reader::plain_name(name)[..];
         let taken = self.program.vars.iter().any(|var| var.name == name)
             || self.program.bufs.iter().any(|buf| buf.name == name)
             || self.program.dims.iter().any(|dim| dim == name)

@@ -1,11 +1,13 @@
 //! Places: what can be read, written, indexed and borrowed.
 
+use pragma_spec::Scalar;
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 
 use super::error::Lift;
 use super::fold;
 use super::reader::{Reader, describe, usize_num};
+use super::types::Ty;
 use super::value::{Elem, Iter, Num, Own, Place, SlotId, Value, View};
 use crate::ir::{BinaryOp, BufRole, CompareOp, Expr, Func};
 
@@ -380,6 +382,16 @@ impl Reader<'_> {
                             return Ok(());
                         }
                         Err(self.unknown(span, "assigning this field"))
+                    }
+                    // A variable that is followed symbolically: see `loop_with_cursors`.
+                    (Value::Scalar(_), _) if path.is_empty() => {
+                        let num = self.num(value, span)?;
+                        self.unify(num.ty, Ty::Known(Scalar::Usize), span)?;
+                        if !self.is_stable(&num.expr) {
+                            return Err(self.unknown(span, "this assignment"));
+                        }
+                        self.slots[slot.0] = Value::Scalar(num);
+                        Ok(())
                     }
                     _ => self.assign(&stored, value, span),
                 }

@@ -274,7 +274,7 @@ impl<'a> Reader<'a> {
             Ty::Open(_) => Scalar::Bool, // settled by `finish`
         };
         self.var_ty.push(ty);
-        self.program.add_var(name, scalar, mutable)
+        self.program.add_var(&plain_name(name), scalar, mutable)
     }
 
     /// Declares an immutable variable with this value.
@@ -317,7 +317,7 @@ impl<'a> Reader<'a> {
         };
         self.buf_ty.push(ty);
         self.program
-            .add_buf(name, elem, BufRole::Local, Shape::default())
+            .add_buf(&plain_name(name), elem, BufRole::Local, Shape::default())
     }
 
     /// The type of the scalars in `buf`.
@@ -515,6 +515,12 @@ impl<'a> Reader<'a> {
             None => Expr::Dim(dim),
         }
     }
+}
+
+/// A name without `r#`: `r#type` becomes `type_`.
+pub(super) fn plain_name(name: &str) -> String {
+    name.strip_prefix("r#")
+        .map_or_else(|| name.to_owned(), |stem| format!("{stem}_"))
 }
 
 /// A `usize` scalar.

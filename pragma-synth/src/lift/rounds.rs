@@ -3,15 +3,15 @@
 use pragma_spec::Scalar;
 use proc_macro2::Span;
 
-use super::error::Lift;
+use super::error::{Interrupt, Lift};
 use super::fold;
 use super::poly::Poly;
-use super::reader::Reader;
+use super::reader::{Reader, usize_num};
 use super::types::Ty;
 use super::value::Value;
-use crate::ir::{BinaryOp, Expr, Loop, Mark, Stmt};
+use crate::ir::{BinaryOp, Expr, Loop, Mark, Stmt, VarId};
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     /// A counted loop; `read` gets the counter. What a round changes of the slots (the length
     /// of a `Vec` that grows, a slice that shrinks) must be the same in every round.
     pub(super) fn for_loop(
@@ -28,7 +28,11 @@ impl Reader<'_> {
         self.one_loop(name, (&lo, &hi, step), None, read)?;
         let after: Vec<Value> = self.slots.iter().take(before.len()).cloned().collect();
         if after == before {
-            return Ok(());
+            let cursors = self.cursors(&before, mark);
+            if cursors.is_empty() {
+                return Ok(());
+            }
+            return self.loop_with_cursors(name, (lo, hi, step), &cursors, saved, read);
         }
         // Something moves: learn by how much, then read the body again with that in mind.
         let rates = self.rates(&before, &after, mark);
@@ -65,7 +69,83 @@ impl Reader<'_> {
         Ok(())
     }
 
-    pub(super) fn changes_irregularly(&self) -> super::error::Interrupt {
+    /// Mutable `usize` variables that the loop just read only ever adds constants to, in every
+    /// round alike: `k += 1`. Where they begin must be known.
+    fn cursors(&mut self, slots: &[Value], mark: usize) -> Vec<(usize, VarId)> {
+        let Some(Stmt::For(inner)) = self.blocks.last().and_then(|block| block.last()) else {
+            return Vec::new();
+        };
+        if super::polish::jumps(&inner.body) {
+            return Vec::new();
+        }
+        let mut steady = Vec::new();
+        steady_steps(&inner.body, true, &mut steady);
+        let mut found = Vec::new();
+        for (slot, value) in slots.iter().enumerate() {
+            let Value::Cell(var) = value else { continue };
+            let known = self.types.resolve(self.type_of_var(*var)) == Ty::Known(Scalar::Usize);
+            let all_steady = steady.iter().all(|(other, fine)| other != var || *fine);
+            let any = steady.iter().any(|(other, _)| other == var);
+            if known && all_steady && any && (var.0 as usize) < mark {
+                found.push((slot, *var));
+            }
+        }
+        found
+    }
+
+    /// Reads the loop again with those variables as sizes that move along with the counter.
+    fn loop_with_cursors(
+        &mut self,
+        name: &str,
+        range: (Expr, Expr, u64),
+        cursors: &[(usize, VarId)],
+        saved: Reader<'a>,
+        read: &mut dyn FnMut(&mut Self, Expr) -> Lift<()>,
+    ) -> Lift<()> {
+        let plain = self.clone();
+        let types = self.types.clone();
+        let table = std::mem::take(&mut self.table);
+        *self = saved;
+        self.types = types;
+        self.table = table;
+        let mut moving = Vec::new();
+        for (slot, var) in cursors {
+            let start = self.last_value(*var);
+            if self.is_stable(&start) {
+                self.slots[*slot] = Value::Scalar(usize_num(start));
+                moving.push((*slot, *var));
+            }
+        }
+        let result = if moving.is_empty() {
+            Err(self.changes_irregularly())
+        } else {
+            self.for_loop(name, range, read)
+        };
+        match result {
+            Ok(()) => {}
+            Err(refine @ Interrupt::Refine(_)) => return Err(refine),
+            // The variables stay variables.
+            Err(Interrupt::Refuse(_)) => {
+                let table = std::mem::take(&mut self.table);
+                *self = plain;
+                self.table = table;
+                return Ok(());
+            }
+        }
+        for (slot, var) in moving {
+            let value = std::mem::replace(&mut self.slots[slot], Value::Cell(var));
+            let Value::Scalar(num) = value else {
+                return Err(self.changes_irregularly());
+            };
+            self.emit(Stmt::Assign {
+                var,
+                value: num.expr,
+            });
+        }
+        Ok(())
+    }
+
+    pub(super) fn changes_irregularly(&self) -> Interrupt {
         let span = self.request.function.sig.ident.span();
         self.refuse(
             span,
@@ -157,6 +237,18 @@ impl Reader<'_> {
                 rates.push(Rate::default());
                 continue;
             }
+            if let (Value::Scalar(a), Value::Scalar(b)) = (old, new) {
+                let (x, y) = (self.poly(&a.expr), self.poly(&b.expr));
+                let rate = Rate {
+                    offset: y.sub(&x),
+                    len: Poly::default(),
+                };
+                if !self.is_outside(&rate.offset, mark) {
+                    return None;
+                }
+                rates.push(rate);
+                continue;
+            }
             let (Value::View(a), Value::View(b)) = (old, new) else {
                 return None;
             };
@@ -171,16 +263,7 @@ impl Reader<'_> {
                 let (x, y) = (self.poly(x), self.poly(y));
                 *into = y.sub(&x);
             }
-            let outside = |poly: &Poly| {
-                let mut outside = true;
-                self.table.interner.expr(poly).walk(&mut |part| match part {
-                    Expr::Var(var) => outside &= (var.0 as usize) < mark,
-                    Expr::Load { .. } => outside = false,
-                    _ => {}
-                });
-                outside
-            };
-            if !outside(&rate.offset) || !outside(&rate.len) {
+            if !self.is_outside(&rate.offset, mark) || !self.is_outside(&rate.len, mark) {
                 return None;
             }
             rates.push(rate);
@@ -190,6 +273,10 @@ impl Reader<'_> {
 
     pub(super) fn moved(&mut self, value: &Value, rate: &Rate, rounds: &Poly) -> Value {
         match value {
+            Value::Scalar(num) if !rate.is_still() => {
+                let at = self.poly(&num.expr).add(&rate.offset.mul(rounds));
+                Value::Scalar(usize_num(self.table.interner.expr(&at)))
+            }
             Value::View(view) if !rate.is_still() => {
                 let mut view = view.clone();
                 let offset = self.poly(&view.offset).add(&rate.offset.mul(rounds));
@@ -210,8 +297,20 @@ impl Reader<'_> {
                     && self.equal(&x.offset, &y.offset)
                     && self.equal(&x.len, &y.len)
             }
+            (Value::Scalar(x), Value::Scalar(y)) => self.equal(&x.expr, &y.expr),
             (a, b) => a == b,
         }
+    }
+
+    /// Whether a size is known outside the loop whose variables begin at `mark`.
+    fn is_outside(&self, poly: &Poly, mark: usize) -> bool {
+        let mut outside = true;
+        self.table.interner.expr(poly).walk(&mut |part| match part {
+            Expr::Var(var) => outside &= (var.0 as usize) < mark,
+            Expr::Load { .. } => outside = false,
+            _ => {}
+        });
+        outside
     }
 
     /// Reads the body of a `while` or `loop`, which must leave all slots as they were.
@@ -247,5 +346,28 @@ pub(super) struct Rate {
 impl Rate {
     fn is_still(&self) -> bool {
         self.offset.is_zero() && self.len.is_zero()
+    }
+}
+
+/// Every assignment in a body: the variable, and whether it adds a constant to itself in every
+/// round.
+fn steady_steps(body: &[Stmt], always: bool, into: &mut Vec<(VarId, bool)>) {
+    for stmt in body {
+        match stmt {
+            Stmt::Assign { var, value } => {
+                let adds = matches!(value, Expr::Binary(BinaryOp::Add, a, b)
+                    if **a == Expr::Var(*var) && fold::as_int(b).is_some());
+                into.push((*var, adds && always));
+            }
+            Stmt::For(inner) => {
+                let calm = !super::polish::jumps(&inner.body);
+                steady_steps(&inner.body, always && calm, into);
+            }
+            other => {
+                for block in other.blocks() {
+                    steady_steps(block, false, into);
+                }
+            }
+        }
     }
 }

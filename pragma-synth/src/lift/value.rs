@@ -221,6 +221,9 @@ pub(super) enum Iter {
     FilterMap(Box<Iter>, Callee),
     /// While a predicate holds.
     TakeWhile(Box<Iter>, Callee),
+    /// Items through a function that also changes a state, which lives in a slot; it ends at
+    /// the first `None`.
+    Scan(Box<Iter>, SlotId, Callee),
     /// An iterator per item.
     FlatMap(Box<Iter>, Callee),
     /// The same value, for ever.

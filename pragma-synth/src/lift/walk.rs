@@ -7,7 +7,7 @@ use super::error::Lift;
 use super::fold;
 use super::reader::{Reader, usize_num};
 use super::types::Ty;
-use super::value::{Iter, Value};
+use super::value::{Iter, Place, Value};
 use crate::ir::{BinaryOp, Expr, Stmt};
 
 impl Reader<'_> {
@@ -62,6 +62,21 @@ impl Reader<'_> {
                         otherwise: Vec::new(),
                     });
                     body(reader, item)
+                })
+            }
+            Iter::Scan(inner, slot, function) => {
+                if !Self::is_one_loop(inner) {
+                    return Err(self.unknown(span, "`scan` over several loops"));
+                }
+                let state = Value::Ref(Box::new(Place::Slot(*slot, Vec::new())), true);
+                self.drive_items(inner, name, span, &mut |reader, item| {
+                    let value = reader.apply(function, vec![state.clone(), item], span)?;
+                    let Value::Option { some, value } = value else {
+                        return Err(reader.wrong_kind(span, &value, "an `Option`"));
+                    };
+                    reader.emit_if(fold::not(some), vec![Stmt::Break], Vec::new());
+                    let value = reader.hold(*value, "item")?;
+                    body(reader, value)
                 })
             }
             Iter::Enumerate(inner) => {

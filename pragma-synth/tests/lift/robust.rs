@@ -97,7 +97,7 @@ fn damaged_functions() {
             let count = count_tokens(&function.block.to_token_stream());
             for at in 0..count {
                 // Every one would take minutes; which ones does not matter.
-                if (at * 7 + function.block.stmts.len()) % 11 != 0 {
+                if (at * 7 + function.block.stmts.len()) % 23 != 0 {
                     continue;
                 }
                 for how in [Damage::Delete, Damage::Repeat, Damage::Swap] {
@@ -113,7 +113,7 @@ fn damaged_functions() {
             }
         }
     }
-    assert!(tried > 200, "{tried}");
+    assert!(tried > 100, "{tried}");
 }
 
 #[derive(Clone, Copy)]

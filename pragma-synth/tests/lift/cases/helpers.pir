@@ -99,15 +99,15 @@ kernel generic_helper(x: [i16; rows, d], d: dim, out: mut [i16; rows]) dims(d, r
   }
 }
 
-kernel through_references(x: [f32; rows, d], d: dim) -> (f32, usize) dims(d, rows) {
+kernel through_references(x: [f32; rows, d], d: dim) -> (f32, usize) dims(d, rows)
+  vars(mut sum: f32, count: usize, i: usize, j: usize) {
   let mut sum: f32 = 0.0
-  let mut count: usize = 0
   for i in 0..rows {
     for j in 0..d {
       sum = sum + x[i * d + j]
-      count = count + 1
     }
   }
+  let count: usize = d * rows
   return (sum, count)
 }
 

@@ -264,3 +264,55 @@ kernel block_value(x: [f32; n], out: mut [f32; n]) dims(n)
   }
 }
 
+kernel cursor(x: [f32; cols, rows], rows: dim, cols: dim, out: mut [f32; rows, cols]) dims(cols, rows) {
+  for r in 0..rows {
+    for c in 0..cols {
+      out[cols * r + c] = x[c * rows + r]
+    }
+  }
+}
+
+kernel stepping_cursor(x: [u8; n, 2], out: mut [u32; n]) -> usize dims(n)
+  vars(at: usize, i: usize) {
+  for i in 0..n {
+    out[i] = x[2 * i] as u32 + x[2 * i + 1] as u32 * 256u32
+  }
+  let at: usize = 2 * n
+  return (at)
+}
+
+kernel two_steps(x: [i32; n, 3], n: dim) -> i32 dims(n)
+  vars(at: usize, mut sum: i32, i: usize) {
+  let mut sum: i32 = 0i32
+  for i in 0..n {
+    sum = sum + x[3 * i + 1]
+    sum = sum - x[3 * i + 1 + 1]
+  }
+  let at: usize = 3 * n + 1
+  return (sum + at as i32)
+}
+
+kernel cursor_on_one_path(x: [i32; n], out: mut [i32; m]) -> usize dims(n, m) {
+  let mut k: usize = 0
+  for i in 0..n {
+    let v: i32 = x[i]
+    if v > 0i32 {
+      out[k] = v
+      k = k + 1
+    }
+  }
+  return (k)
+}
+
+kernel cursor_that_breaks(x: [i32; n]) -> usize dims(n) {
+  let mut k: usize = 0
+  for i in 0..n {
+    let v: i32 = x[i]
+    if v == 2i32 {
+      break
+    }
+    k = k + 1
+  }
+  return (k)
+}
+

@@ -203,3 +203,56 @@ pub fn block_value(x: &[f32], out: &mut [f32]) {
         out[i] = if y > 3.0 { let z = y.sqrt(); z + 1.0 } else { y };
     }
 }
+
+pub fn cursor(x: &[f32], rows: usize, cols: usize, out: &mut [f32]) {
+    let mut k = 0;
+    for r in 0..rows {
+        for c in 0..cols {
+            out[k] = x[c * rows + r];
+            k += 1;
+        }
+    }
+}
+
+pub fn stepping_cursor(x: &[u8], out: &mut [u32]) -> usize {
+    let mut at = 0;
+    for o in out.iter_mut() {
+        *o = x[at] as u32 + x[at + 1] as u32 * 256;
+        at += 2;
+    }
+    at
+}
+
+pub fn two_steps(x: &[i32], n: usize) -> i32 {
+    let mut at = 1;
+    let mut sum = 0;
+    for _ in 0..n {
+        sum += x[at];
+        at += 1;
+        sum -= x[at];
+        at += 2;
+    }
+    sum + at as i32
+}
+
+pub fn cursor_on_one_path(x: &[i32], out: &mut [i32]) -> usize {
+    let mut k = 0;
+    for &v in x {
+        if v > 0 {
+            out[k] = v;
+            k += 1;
+        }
+    }
+    k
+}
+
+pub fn cursor_that_breaks(x: &[i32]) -> usize {
+    let mut k = 0;
+    for &v in x {
+        if v == 2 {
+            break;
+        }
+        k += 1;
+    }
+    k
+}

@@ -289,3 +289,70 @@ kernel weighted_median(x: [f32; n], out: mut [f32; n]) dims(n) {
   }
 }
 
+kernel scan_sum(x: [i32; n]) -> collected: ret [i32; n] dims(n) {
+  let mut state: i32 = 0i32
+  for i in 0..n {
+    let v: i32 = x[i]
+    state = state + v
+    collected[i] = state
+  }
+}
+
+kernel scan_ema(x: [f64; n], alpha: f64, out: mut [f64; n]) dims(n) {
+  let mut state: f64 = 0.0f64
+  for i in 0..n {
+    state = alpha * x[i] + (1.0f64 - alpha) * state
+    out[i] = state
+  }
+}
+
+kernel raw_names(type_1: [f32; n], out: mut [f32; n]) dims(n) {
+  for i in 0..n {
+    let fn_: f32 = type_1[i] * 2.0
+    out[i] = fn_ + i as f32
+  }
+}
+
+kernel nearest(points: [f32; rows, d], query: [f32; d]) -> usize dims(rows, d) {
+  let mut item: f32 = -0.0
+  for i in 0..d {
+    let a: f32 = points[i]
+    let b: f32 = query[i]
+    item = item + (a - b) * (a - b)
+  }
+  let mut i_2: usize = 0
+  let mut best: f32 = item
+  for i_1 in 1..rows {
+    let mut item_1: f32 = -0.0
+    for j in 0..d {
+      let a_1: f32 = points[i_1 * d + j]
+      let b_1: f32 = query[j]
+      item_1 = item_1 + (a_1 - b_1) * (a_1 - b_1)
+    }
+    let better: bool = !(select(!(is_nan(best) | is_nan(item_1)), best < item_1, false) | select(!(is_nan(best) | is_nan(item_1)), best == item_1, true))
+    i_2 = select(better, i_1, i_2)
+    best = select(better, item_1, best)
+  }
+  return (i_2)
+}
+
+kernel largest_magnitude(x: [f32; n]) -> f32 dims(n) {
+  let mut best: f32 = abs(x[0])
+  for i in 1..n {
+    let v: f32 = x[i]
+    let b: f32 = abs(v)
+    let bits: i32 = to_bits(best) as i32
+    let bits_1: i32 = to_bits(b) as i32
+    best = select(bits ^ ((bits >> 31u32) as u32 >> 1u32) as i32 <= bits_1 ^ ((bits_1 >> 31u32) as u32 >> 1u32) as i32, abs(v), best)
+  }
+  return (best)
+}
+
+kernel lengths_in_bits(x: [u32; n]) -> u32 dims(n) {
+  let mut best: u32 = 32u32 - leading_zeros(x[0])
+  for i in 1..n {
+    best = max(best, 32u32 - leading_zeros(x[i]))
+  }
+  return (best)
+}
+

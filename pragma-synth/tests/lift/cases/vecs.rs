@@ -243,3 +243,51 @@ pub fn weighted_median(x: &[f32], out: &mut [f32]) {
         out[i] = a.max(b).min(a.min(b).max(c));
     }
 }
+
+pub fn scan_sum(x: &[i32]) -> Vec<i32> {
+    x.iter()
+        .scan(0, |acc, &v| {
+            *acc += v;
+            Some(*acc)
+        })
+        .collect()
+}
+
+pub fn scan_ema(x: &[f64], alpha: f64, out: &mut [f64]) {
+    let mut i = 0;
+    for y in x.iter().scan(0.0, |s, v| {
+        *s = alpha * v + (1.0 - alpha) * *s;
+        Some(*s)
+    }) {
+        out[i] = y;
+        i += 1;
+    }
+}
+
+pub fn raw_names(r#type: &[f32], out: &mut [f32]) {
+    for (i, r#match) in r#type.iter().enumerate() {
+        let r#fn = r#match * 2.0;
+        out[i] = r#fn + i as f32;
+    }
+}
+
+pub fn nearest(points: &[f32], query: &[f32]) -> usize {
+    points
+        .chunks_exact(query.len())
+        .map(|p| p.iter().zip(query).map(|(a, b)| (a - b) * (a - b)).sum::<f32>())
+        .enumerate()
+        .min_by(|a, b| a.1.partial_cmp(&b.1).unwrap_or(std::cmp::Ordering::Equal))
+        .map(|(i, _)| i)
+        .unwrap_or(0)
+}
+
+pub fn largest_magnitude(x: &[f32]) -> f32 {
+    x.iter()
+        .map(|v| v.abs())
+        .max_by(|a, b| a.total_cmp(b))
+        .unwrap_or_default()
+}
+
+pub fn lengths_in_bits(x: &[u32]) -> u32 {
+    x.iter().map(|v| u32::BITS - v.leading_zeros()).max().unwrap_or(0)
+}
