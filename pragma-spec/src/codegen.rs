@@ -8,7 +8,7 @@ use quote::quote;
 
 pub use crate::guard::param_ident;
 use crate::guard::{dim_ident, plain_tokens};
-use crate::{Guard, KernelSignature, ParamKind, ReturnSig, Scalar, Shape};
+use crate::{Guard, KernelSignature, ParamKind, ParamSig, ReturnSig, Scalar, Shape};
 
 /// A scalar type in emitted code, out of reach of the user's own names.
 pub fn scalar_type(scalar: Scalar) -> TokenStream {
@@ -26,6 +26,8 @@ pub fn scalar_type(scalar: Scalar) -> TokenStream {
 const ARGS: &str = "__pragma_args";
 const COUNT: &str = "__pragma_count";
 const RET: &str = "__pragma_ret";
+/// The buffer of a returned `Vec`.
+const OUT: &str = "__pragma_out";
 
 /// A name of the emitted code's own.
 fn own(name: &str) -> Ident {
@@ -164,6 +166,43 @@ pub fn candidate_entry(
         }
     };
     harness_entry(symbol, sig, runtime, &value)
+}
+
+/// The same for a function that returns a `Vec`, but written into the last argument, a buffer of the worker's,
+/// so that it can be poisoned and guarded like any other; nothing for other functions.
+pub fn candidate_into_entry(
+    symbol: &str,
+    path: &TokenStream,
+    sig: &KernelSignature,
+    guard: &Guard,
+    runtime: &TokenStream,
+) -> TokenStream {
+    let ReturnSig::Vec(elem) = sig.returns else {
+        return TokenStream::new();
+    };
+    let mut sig = sig.clone();
+    sig.returns = ReturnSig::Nothing;
+    sig.params.push(ParamSig {
+        name: OUT.to_owned(),
+        kind: ParamKind::Slice {
+            elem,
+            mutable: true,
+        },
+    });
+    let out = own(OUT);
+    let elem = scalar_type(elem);
+    let test = guard.to_tokens();
+    let dims = dims_pattern(guard);
+    let call = call_kernel(path, guard, &sig, &[]);
+    // SAFETY (of the emitted code): the same memory; the kernel only writes to it.
+    let value = quote! {{
+        let #out = unsafe { &mut *(#out as *mut [#elem] as *mut [::core::mem::MaybeUninit<#elem>]) };
+        match #test {
+            ::core::option::Option::Some(#dims) => #call,
+            ::core::option::Option::None => return #runtime::harness::STATUS_GUARD,
+        }
+    }};
+    harness_entry(symbol, &sig, runtime, &value)
 }
 
 /// The pattern that takes the dimensions out of what [`Guard::to_tokens`] yields.

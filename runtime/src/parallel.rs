@@ -10,7 +10,7 @@
 //! threads are no help.
 
 #[cfg(feature = "parallel")]
-mod helpers;
+mod share;
 
 #[cfg(feature = "parallel")]
 use std::sync::OnceLock;
@@ -132,7 +132,7 @@ fn share_out(blocks: usize, threads: usize, run: &(impl Fn(usize) + Sync)) {
         }
     };
     if rayon::current_thread_index().is_none() {
-        return helpers::share(threads - 1, &work);
+        return share::share(threads - 1, &work);
     }
     // The caller works too, so the blocks get done even while every other thread of the pool is busy.
     rayon::in_place_scope(|scope| {

@@ -2,7 +2,7 @@
 //!
 //! Owns what stands around the kernel. The kernel is called through the same tokens as in the user's crate.
 
-use pragma_spec::{Guard, KernelSignature, ParamKind, ParamSig, ReturnSig, Scalar, Shape, codegen};
+use pragma_spec::{Guard, KernelSignature, Scalar, Shape, codegen};
 use proc_macro2::{Ident, Span};
 use quote::quote;
 
@@ -52,10 +52,13 @@ pub fn candidate_source(text: &CandidateText<'_>) -> Result<String, BuildError> 
         text.shapes,
         &runtime,
     );
-    let into = match text.signature.returns {
-        ReturnSig::Vec(elem) => into_entry(text, elem, &path),
-        _ => quote!(),
-    };
+    let into = codegen::candidate_into_entry(
+        abi::CANDIDATE_INTO,
+        &path,
+        text.signature,
+        text.guard,
+        &runtime,
+    );
     let set_threads = Ident::new(abi::SET_THREADS, Span::call_site());
     let get_version = Ident::new(abi::GET_ABI_VERSION, Span::call_site());
     let exports = quote! {
@@ -70,44 +73,6 @@ pub fn candidate_source(text: &CandidateText<'_>) -> Result<String, BuildError> 
         "#![allow(warnings)]\nmod kernel {{\n{}\n}}\n{exports}\n",
         text.source
     ))
-}
-
-/// An export that writes a returned `Vec` into a buffer of the worker's, the last argument, so that the buffer can be
-/// poisoned and guarded like any other.
-fn into_entry(
-    text: &CandidateText<'_>,
-    elem: Scalar,
-    path: &proc_macro2::TokenStream,
-) -> proc_macro2::TokenStream {
-    const OUT: &str = "__pragma_out";
-    let mut signature = text.signature.clone();
-    signature.returns = ReturnSig::Nothing;
-    signature.params.push(ParamSig {
-        name: OUT.into(),
-        kind: ParamKind::Slice {
-            elem,
-            mutable: true,
-        },
-    });
-    let out = Ident::new(OUT, Span::call_site());
-    let elem = codegen::scalar_type(elem);
-    let test = text.guard.to_tokens();
-    let dims = codegen::dims_pattern(text.guard);
-    let call = codegen::call_kernel(path, text.guard, &signature, &[]);
-    let value = quote! {{
-        // SAFETY: the same memory; the kernel only writes to it.
-        let #out = unsafe { &mut *(#out as *mut [#elem] as *mut [::core::mem::MaybeUninit<#elem>]) };
-        match #test {
-            ::core::option::Option::Some(#dims) => #call,
-            ::core::option::Option::None => return ::pragma_runtime::harness::STATUS_GUARD,
-        }
-    }};
-    codegen::harness_entry(
-        abi::CANDIDATE_INTO,
-        &signature,
-        &quote!(::pragma_runtime),
-        &value,
-    )
 }
 
 #[cfg(test)]
