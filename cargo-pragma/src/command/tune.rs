@@ -275,10 +275,10 @@ impl<'a> Run<'a> {
         // Building the package and measuring the machine is not searching: the account opens afterwards.
         for one in &plan {
             let (loaded, kernel) = self.project.kernel(one.at);
-            progress.step(
-                "Building",
-                &format!("{} and its references", loaded.source.package.name),
-            );
+            if !self.workshop.has_harness(&loaded.source, kernel.krate) {
+                let name = &loaded.source.package.name;
+                progress.step("Building", &format!("{name} and its references"));
+            }
             interrupt::check()?;
             if let Err(failure) = self.workshop.harness(&loaded.source, kernel.krate) {
                 interrupt::check()?;

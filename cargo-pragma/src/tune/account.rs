@@ -43,6 +43,7 @@ impl Account {
             end: now + share,
             candidates: self.candidates,
             tried: 0,
+            seeds: 0,
         }
     }
 
@@ -60,19 +61,26 @@ pub struct Allowance {
     end: Instant,
     candidates: Option<u64>,
     tried: u64,
+    seeds: u64,
 }
 
 impl Allowance {
-    /// Whether another candidate may be tried, or the reason why not. The first one always may: a search that tries
-    /// nothing can say nothing.
+    /// Whether another candidate may be tried, or the reason why not. The engine's first one always may, on top of
+    /// the versions of earlier runs: an engine that was told nothing can say nothing.
     pub fn spent(&self) -> Option<&'static str> {
-        if self.tried == 0 {
+        if self.tried == self.seeds {
             return None;
         }
         if self.candidates.is_some_and(|most| self.tried >= most) {
             return Some("the budget of candidates is spent");
         }
         (Instant::now() >= self.end).then_some("the budget of time is spent")
+    }
+
+    /// Counts a version of an earlier run.
+    pub fn count_seed(&mut self) {
+        self.tried += 1;
+        self.seeds += 1;
     }
 
     /// Counts a candidate.

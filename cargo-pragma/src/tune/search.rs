@@ -90,7 +90,7 @@ pub fn run<E: Evaluator>(
     };
     for seed in &request.seeds {
         interrupt::check()?;
-        allowance.count();
+        allowance.count_seed();
         search.consider(seed, None, engine, evaluator)?;
         watch(allowance.tried(), search.best_timing());
     }

@@ -46,6 +46,12 @@ impl<'a> Workshop<'a> {
         })
     }
 
+    /// Whether the harness of a crate is there already.
+    pub fn has_harness(&self, source: &PackageSource, krate: usize) -> bool {
+        self.harnesses
+            .contains_key(&(source.package.name.clone(), krate))
+    }
+
     /// The harness of a crate of a package, built on first use.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ pub fn formatted(text: &str) -> String {
 
 fn run_rustfmt(text: &str) -> Option<String> {
     let mut child = process::command("rustfmt")
-        .args(["--edition", "2021", "--emit", "stdout", "--quiet"])
+        .args(["--edition", "2024", "--emit", "stdout", "--quiet"])
         // Away from the user's crate, whose `rustfmt.toml` must not decide what we hash.
         .current_dir(std::env::temp_dir())
         .stdin(Stdio::piped())
