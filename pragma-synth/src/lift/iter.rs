@@ -225,7 +225,11 @@ impl Reader<'_> {
             )
         };
         // A dimension is not negative.
-        if zero && matches!(count, Expr::Dim(_)) {
+        if let Expr::Dim(dim) = count
+            && zero
+            && !self.table.plain.contains(&dim)
+        {
+            self.optimistic.insert(dim);
             return Ok(one(count));
         }
         Ok(fold::select(some, one(count), Expr::index(0)))

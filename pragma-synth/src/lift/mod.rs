@@ -122,7 +122,20 @@ pub fn lift(request: &KernelRequest<'_>) -> Result<Lifted, Unliftable> {
         let refinement = match reader.function() {
             Ok(()) => match reader.learn_from_reaches() {
                 Some(refinement) => refinement,
-                None => return finish::finish(reader),
+                None => {
+                    let wrong: Vec<usize> = reader
+                        .optimistic
+                        .iter()
+                        .copied()
+                        .filter(|dim| !reader.table.at_least_one(*dim))
+                        .collect();
+                    if wrong.is_empty() {
+                        return finish::finish(reader);
+                    }
+                    table = reader.table;
+                    table.plain.extend(wrong);
+                    continue;
+                }
             },
             Err(Interrupt::Refine(refinement)) => refinement,
             Err(Interrupt::Refuse(refusal)) => return Err(*refusal),

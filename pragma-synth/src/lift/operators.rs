@@ -352,6 +352,29 @@ impl Reader<'_> {
         Ok(Value::Scalar(self.cast(num, to, span)?))
     }
 
+    /// Whether a counter is below a parameter of type `narrow`, so that a cast to that type and
+    /// back changes nothing.
+    fn fits(&mut self, counter: &Expr, narrow: Scalar) -> bool {
+        if !matches!(counter, Expr::Var(_)) || self.ty_of(counter) != Some(Scalar::Usize) {
+            return false;
+        }
+        let counter = self.poly(counter);
+        let params = self.request.signature.params.iter();
+        let bounds: Vec<usize> = params
+            .filter(|param| param.kind == pragma_spec::ParamKind::Scalar(narrow))
+            .filter_map(|param| self.table.find(&param.name))
+            .filter(|dim| {
+                !narrow.is_signed()
+                    || self.positive_dims.contains(dim)
+                    || self.optimistic.contains(dim)
+            })
+            .collect();
+        bounds.into_iter().any(|dim| {
+            let bound = super::poly::Poly::atom(super::poly::Atom::Dim(dim));
+            self.nonneg(&bound.sub(&counter).sub(&super::poly::Poly::constant(1)))
+        })
+    }
+
     /// `num as to`.
     pub(super) fn cast(&mut self, num: Num, to: Scalar, span: Span) -> Lift<Num> {
         if self.as_literal(&num.expr).is_some() {
@@ -383,6 +406,15 @@ impl Reader<'_> {
         {
             return Ok(Num {
                 expr: self.dim(dim),
+                ty: Ty::Known(to),
+            });
+        }
+        if to == Scalar::Usize
+            && let Expr::Cast(narrow, inner) = &expr
+            && self.fits(inner, *narrow)
+        {
+            return Ok(Num {
+                expr: (**inner).clone(),
                 ty: Ty::Known(to),
             });
         }

@@ -233,7 +233,11 @@ impl Reader<'_> {
     fn is_plain(&self, num: &Num) -> bool {
         matches!(num.expr, Expr::Const(_) | Expr::Dim(_))
             || (matches!(num.expr, Expr::Var(_)) && self.is_stable(&num.expr))
-            || matches!(&num.expr, Expr::Cast(_, inner) if matches!(**inner, Expr::Dim(_)))
+            || matches!(&num.expr, Expr::Cast(to, inner)
+                if matches!(**inner, Expr::Dim(_))
+                    || (to.is_integer()
+                        && matches!(**inner, Expr::Var(_))
+                        && self.is_stable(inner)))
     }
 
     /// Whether it is arithmetic on dimensions alone, which shapes may turn into a dimension.
@@ -261,7 +265,7 @@ impl Reader<'_> {
         if !made_up.contains(&stem) || !self.local_lens.contains_key(&view.buf) {
             return;
         }
-        let name = &super::reader::plain_name(name)[..];
+        let name = &plain_name(name)[..];
         let taken = self.program.vars.iter().any(|var| var.name == name)
             || self.program.bufs.iter().any(|buf| buf.name == name)
             || self.program.dims.iter().any(|dim| dim == name)
@@ -299,4 +303,10 @@ fn is_affine(expr: &Expr) -> bool {
         }
         _ => false,
     }
+}
+
+/// A name without `r#`: `r#type` becomes `type_`.
+pub(super) fn plain_name(name: &str) -> String {
+    name.strip_prefix("r#")
+        .map_or_else(|| name.to_owned(), |stem| format!("{stem}_"))
 }

@@ -102,6 +102,8 @@ pub(super) struct Reader<'a> {
     pub(super) loops: Vec<LoopFrame>,
     /// Least value and greatest value (inclusive) of loop counters.
     pub(super) bounds: BTreeMap<VarId, (Poly, Poly)>,
+    /// Signed parameters that were taken not to be negative, as dimensions are not.
+    pub(super) optimistic: BTreeSet<usize>,
     /// The same where sizes are assumed not to wrap: good for learning lengths, not for proofs.
     pub(super) likely_bounds: BTreeMap<VarId, (Poly, Poly)>,
     /// Dimensions that are part of a shape, hence at least 1.
@@ -156,6 +158,7 @@ impl<'a> Reader<'a> {
             loops: Vec::new(),
             bounds: BTreeMap::new(),
             likely_bounds: BTreeMap::new(),
+            optimistic: BTreeSet::new(),
             facts: Vec::new(),
             conditional: 0,
             reaches: Vec::new(),
@@ -274,7 +277,8 @@ impl<'a> Reader<'a> {
             Ty::Open(_) => Scalar::Bool, // settled by `finish`
         };
         self.var_ty.push(ty);
-        self.program.add_var(&plain_name(name), scalar, mutable)
+        self.program
+            .add_var(&super::pattern::plain_name(name), scalar, mutable)
     }
 
     /// Declares an immutable variable with this value.
@@ -316,8 +320,12 @@ impl<'a> Reader<'a> {
             Ty::Open(_) => Scalar::Bool, // settled by `finish`
         };
         self.buf_ty.push(ty);
-        self.program
-            .add_buf(&plain_name(name), elem, BufRole::Local, Shape::default())
+        self.program.add_buf(
+            &super::pattern::plain_name(name),
+            elem,
+            BufRole::Local,
+            Shape::default(),
+        )
     }
 
     /// The type of the scalars in `buf`.
@@ -515,12 +523,6 @@ impl<'a> Reader<'a> {
             None => Expr::Dim(dim),
         }
     }
-}
-
-/// A name without `r#`: `r#type` becomes `type_`.
-pub(super) fn plain_name(name: &str) -> String {
-    name.strip_prefix("r#")
-        .map_or_else(|| name.to_owned(), |stem| format!("{stem}_"))
 }
 
 /// A `usize` scalar.

@@ -5,7 +5,7 @@
 //! it is read again from the start, so that one pass never sees two truths. Each relation
 //! becomes a part of the dispatch guard, hence a needless one costs speed, never correctness.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pragma_spec::{DimExpr, Shape};
 
@@ -64,6 +64,8 @@ pub(super) struct ShapeTable {
     pub(super) dims: Vec<DimEntry>,
     pub(super) bufs: Vec<BufShape>,
     pub(super) interner: Interner,
+    /// Signed parameters that turned out to be no dimensions: they may be negative.
+    pub(super) plain: BTreeSet<usize>,
     /// How often a dimension is (part of) a stride, by parameter.
     pub(super) strides: BTreeMap<(String, usize), usize>,
 }

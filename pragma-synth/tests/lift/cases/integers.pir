@@ -317,3 +317,25 @@ kernel big_endian(data: [u8; rows, 2], out: mut [u16; rows]) dims(rows) {
   }
 }
 
+kernel signed_size(x: [f32; n], n: dim, out: mut [f32; n]) dims(n) {
+  for i in 0..n {
+    out[i] = x[i] * i as i32 as f32
+  }
+}
+
+kernel unsigned_size(x: mut [f32; rows, cols], rows: dim, cols: dim) dims(rows, cols) {
+  for r in 0..rows {
+    for c in 0..cols {
+      x[r * cols + c] = x[r * cols + c] + 1.0
+    }
+  }
+}
+
+kernel repeated(x: mut [i32; n], times: i32) dims(n) {
+  for i in 0..n {
+    for t in 0..select(0i32 < times, times as usize, 0) {
+      x[i] = x[i] + t as i32
+    }
+  }
+}
+

@@ -286,3 +286,25 @@ pub fn big_endian(data: &[u8], out: &mut [u16]) {
         *o = u16::from_be_bytes(pair.try_into().unwrap());
     }
 }
+
+pub fn signed_size(x: &[f32], n: i32, out: &mut [f32]) {
+    for i in 0..n {
+        out[i as usize] = x[i as usize] * i as f32;
+    }
+}
+
+pub fn unsigned_size(x: &mut [f32], rows: u32, cols: u32) {
+    for r in 0..rows {
+        for c in 0..cols {
+            x[(r as usize) * cols as usize + c as usize] += 1.0;
+        }
+    }
+}
+
+pub fn repeated(x: &mut [i32], times: i32) {
+    for v in x.iter_mut() {
+        for t in 0..times {
+            *v += t;
+        }
+    }
+}
