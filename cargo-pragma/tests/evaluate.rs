@@ -419,3 +419,89 @@ fn machine_code_is_read() {
     assert_eq!(hot.widest_share(8), 1.0);
     assert_eq!(hot.calls + hot.vector_spills, 0, "{profile:#?}");
 }
+
+#[test]
+fn arrays_tuples_and_integer_sizes() {
+    let source = [
+        "fn blur(x: &[f32], w: [f32; 3], out: &mut [f32]) { for (o, x) in out.iter_mut().zip(x.windows(3)) { *o = x[0] * w[0] + x[1] * w[1] + x[2] * w[2]; } }\n".to_owned(),
+        "fn extent(x: &[i16]) -> (i16, i16) { (x.iter().copied().min().unwrap(), x.iter().copied().max().unwrap()) }\n".to_owned(),
+        "fn rows(d: usize, x: &[u8], out: &mut [u32]) { for (o, r) in out.iter_mut().zip(x.chunks_exact(d)) { *o = r.iter().map(|&v| u32::from(v)).sum(); } }\n".to_owned(),
+        "fn pick(x: &[f32], at: &[u32], out: &mut [f32]) { for (o, &i) in out.iter_mut().zip(at) { *o = x[i as usize]; } }\n".to_owned(),
+        export("ref_blur", "blur(h::slice(args, 0), *h::array(args, 1), h::slice_mut(args, 2))"),
+        export("ref_extent", "let v = extent(h::slice(args, 0)); h::return_value(ret, 0, &v.0); h::return_value(ret, 1, &v.1)"),
+        export("ref_rows", "rows(h::scalar(args, 0), h::slice(args, 1), h::slice_mut(args, 2))"),
+        export("ref_pick", "pick(h::slice(args, 0), h::slice(args, 1), h::slice_mut(args, 2))"),
+    ];
+    let fixture = Fixture::new("kinds", "kinds", "").file("src/lib.rs", &source.concat());
+    let harness = fixture
+        .build("kinds")
+        .unwrap_or_else(|error| panic!("{error:?}"));
+    let run = |signature: &str, attribute: &str, symbol: &str, source: &str| {
+        let mut bench = bench(&harness, spec(signature, attribute, symbol, None))
+            .unwrap_or_else(|error| panic!("{symbol}: {error}"));
+        message(verdict(&harness, &mut bench, source, "k", Level::Search))
+    };
+    let (signature, shapes) = (
+        "fn blur(x: &[f32], w: [f32; 3], out: &mut [f32])",
+        "shape(x = [n + 2], out = [n])",
+    );
+    let good = "pub fn k(n: usize, x: &[f32], w: &[f32], out: &mut [f32]) { for i in 0..n { out[i] = x[i] * w[0] + x[i + 1] * w[1] + x[i + 2] * w[2]; } }";
+    assert_eq!(run(signature, shapes, "ref_blur", good), "verified");
+    assert!(
+        run(
+            signature,
+            shapes,
+            "ref_blur",
+            &good.replace("x[i + 2]", "x[i + 1]")
+        )
+        .contains("wrong result")
+    );
+
+    let (signature, shapes) = ("fn extent(x: &[i16]) -> (i16, i16)", "shape(x = [n])");
+    let good = "pub fn k(n: usize, x: &[i16]) -> (i16, i16) { let (mut a, mut b) = (x[0], x[0]); for i in 0..n { a = a.min(x[i]); b = b.max(x[i]); } (a, b) }";
+    assert_eq!(run(signature, shapes, "ref_extent", good), "verified");
+    assert!(
+        run(
+            signature,
+            shapes,
+            "ref_extent",
+            &good.replace("0..n", "0..n - n % 8")
+        )
+        .contains("wrong result")
+    );
+
+    let (signature, shapes) = (
+        "fn rows(d: usize, x: &[u8], out: &mut [u32])",
+        "shape(x = [n, d], out = [n])",
+    );
+    let good = "pub fn k(n: usize, d: usize, x: &[u8], out: &mut [u32]) { for r in 0..n { let mut s = 0; for j in 0..d { s += u32::from(x[r * d + j]); } out[r] = s; } }";
+    assert_eq!(run(signature, shapes, "ref_rows", good), "verified");
+    // Sums of bytes in sixteen bits overflow in long rows only.
+    assert!(
+        run(
+            signature,
+            shapes,
+            "ref_rows",
+            &good
+                .replace("let mut s = 0", "let mut s = 0u16")
+                .replace("u32::from(x", "u16::from(x")
+                .replace("s += ", "s = s.wrapping_add(")
+                .replace("]); }", "])); }")
+                .replace("out[r] = s", "out[r] = u32::from(s)")
+        )
+        .contains("wrong result")
+    );
+
+    // Indices out of range: the reference panics, and so must a kernel.
+    let (signature, free) = (
+        "fn pick(x: &[f32], at: &[u32], out: &mut [f32])",
+        "shape(x = [m], at = [n], out = [n])",
+    );
+    let kernel = "pub fn k(m: usize, n: usize, x: &[f32], at: &[u32], out: &mut [f32]) { for i in 0..n { out[i] = x[at[i] as usize]; } }";
+    let ranged = format!("{free}, inputs(at = 0..m)");
+    assert_eq!(run(signature, &ranged, "ref_pick", kernel), "verified");
+    assert_eq!(run(signature, free, "ref_pick", kernel), "verified");
+    let clamped = kernel.replace("at[i] as usize", "(at[i] as usize).min(m - 1)");
+    assert!(run(signature, free, "ref_pick", &clamped).contains("panics"));
+    assert_eq!(run(signature, &ranged, "ref_pick", &clamped), "verified");
+}

@@ -201,9 +201,11 @@ impl Worker {
         let unreadable =
             |error: std::io::Error| WorkerError::Refused(format!("cannot read outputs: {error}"));
         let mut file = File::open(&outputs).map_err(unreadable)?;
+        let size = file.metadata().map_err(unreadable)?.len();
         let mut outputs = Vec::new();
         for piece in pieces {
-            let mut bytes = Vec::new();
+            // No more than the file can hold, whatever the worker says.
+            let mut bytes = Vec::with_capacity(usize::try_from(piece.min(size)).unwrap_or(0));
             Read::by_ref(&mut file)
                 .take(piece)
                 .read_to_end(&mut bytes)

@@ -2,7 +2,7 @@
 //!
 //! Owns the limits that the process puts on itself and the arenas that arguments live in. Judges nothing.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufWriter, Write};
 use std::time::{Duration, Instant};
 
@@ -247,7 +247,12 @@ fn call(
         region.set_writable(true)?;
     }
     let mut pieces = Vec::new();
-    let mut file = File::create(outputs)?;
+    // Written over and not truncated: the system need not find new pages for every call.
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(outputs)?;
     let written = regions
         .iter()
         .zip(contents)
