@@ -36,6 +36,8 @@ fn finish_inner(reader: &mut Reader<'_>) -> Result<Lifted, Interrupt> {
     settle_types(reader)?;
     drop_proven_panics(reader);
     drop_needless_fills(reader);
+    propagate_copies(&mut reader.program);
+    super::best::carry_best_values(reader);
     let shapes = name_sizes(reader)?;
     let program = &mut reader.program;
     drop_dead(program);

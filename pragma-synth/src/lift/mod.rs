@@ -10,6 +10,7 @@
 //! all scheduling (`analyze`, `action`).
 
 mod aggregate;
+mod best;
 mod branches;
 mod calls;
 mod cleanup;

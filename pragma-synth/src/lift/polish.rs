@@ -221,7 +221,14 @@ fn copies_in(program: &Program, body: &mut Vec<Stmt>, renames: &mut Vec<(VarId, 
             continue;
         };
         let kept = body[i + 1..last].iter().all(|stmt| !assigns(stmt))
-            && (!assigns(&body[last]) || matches!(body[last], Stmt::Assign { .. }));
+            && match &body[last] {
+                Stmt::Assign { .. } => true,
+                // A condition is evaluated before the branches run.
+                Stmt::If {
+                    then, otherwise, ..
+                } if assigns(&body[last]) => !then.iter().chain(otherwise).any(uses),
+                last => !assigns(last),
+            };
         if !kept {
             i += 1;
             continue;

@@ -372,13 +372,15 @@ kernel cosine_rows(a: [f32; rows, d], b: [f32; d], out: mut [f32; rows]) dims(ro
   }
 }
 
-kernel argmax_first(x: [f32; n, cols], cols: dim, out: mut [usize; n]) dims(cols, n) {
+kernel argmax_first(x: [f32; n, cols], cols: dim, out: mut [usize; n]) dims(cols, n)
+  vars(r: usize, mut best: usize, i: usize, mut best_value: f32) {
   for r in 0..n {
     let mut best: usize = 0
+    let mut best_value: f32 = x[r * cols]
     for i in 1..cols {
-      let at: usize = best
-      if x[r * cols + i] > x[r * cols + at] {
+      if x[r * cols + i] > best_value {
         best = i
+        best_value = x[r * cols + i]
       }
     }
     out[r] = best
@@ -431,14 +433,16 @@ kernel argmax_fold(x: [f32; rows, cols], cols: dim, out: mut [u32; rows]) dims(c
   }
 }
 
-kernel argmax_collect(x: [f32; rows, cols], cols: dim) -> collected: ret [usize; rows] dims(cols, rows) {
+kernel argmax_collect(x: [f32; rows, cols], cols: dim) -> collected: ret [usize; rows] dims(cols, rows)
+  vars(i: usize, mut best: usize, i_1: usize, v: f32, mut best_value: f32) {
   for i in 0..rows {
     let mut best: usize = 0
+    let mut best_value: f32 = x[i * cols]
     for i_1 in 0..cols {
       let v: f32 = x[i * cols + i_1]
-      let at: usize = best
-      if v > x[i * cols + at] {
+      if v > best_value {
         best = i_1
+        best_value = x[i * cols + i_1]
       }
     }
     collected[i] = best
