@@ -386,6 +386,53 @@ fn a_program_without_a_library() {
 }
 
 #[test]
+#[cfg(unix)]
+#[allow(clippy::disallowed_methods)] // A child that is to be interrupted must be at hand.
+fn ctrl_c_leaves_the_crate_as_it_was() {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::Stdio;
+    let _turn = take_turns();
+    let made = Crate::with_lib("plain", "interrupted", AXPY);
+    let before = made.read("pragma/index.toml");
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_cargo-pragma"))
+        .args(["tune", "--budget", "10m"])
+        .current_dir(&made.root)
+        .env(
+            "CARGO_TARGET_DIR",
+            workspace().join("target/commands-tests"),
+        )
+        .env("CARGO_NET_OFFLINE", "true")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the tool starts");
+    let mut messages = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.contains("Searching") {
+        line.clear();
+        let read = messages.read_line(&mut line).expect("text");
+        assert_ne!(read, 0, "the tool ended before it searched");
+    }
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(killed.is_ok_and(|status| status.success()));
+    let mut rest = String::new();
+    messages.read_to_string(&mut rest).expect("text");
+    let code = child.wait().expect("the tool ends").code();
+    // A search that was over before the signal came is no failure of this test's subject.
+    if code == Some(0) {
+        eprintln!("skipped: the run was over first");
+        return;
+    }
+    assert_eq!(code, Some(130), "{rest}");
+    assert_eq!(made.read("pragma/index.toml"), before);
+    assert!(!made.root.join("pragma/axpy").exists());
+    made.expect(&["tune", "--resume", "--budget", "1c"], 0);
+    assert_ne!(made.read("pragma/index.toml"), before);
+}
+
+#[test]
 fn functions_that_cannot_have_kernels_say_why() {
     let _turn = take_turns();
     let source = "\

@@ -58,7 +58,7 @@ pub fn run(args: &CheckArgs, shell: &Shell) -> CommandResult {
     let damaged = project
         .packages
         .iter()
-        .any(|loaded| !loaded.vendored.problems.is_empty());
+        .any(|loaded| loaded.problems().next().is_some());
     if !damaged || check.drifted == 0 {
         for loaded in &project.packages {
             if loaded.source.kernels.is_empty() {
@@ -121,7 +121,7 @@ impl<'a> Check<'a> {
     /// Compares sources with what is vendored. Returns what is worth proving again.
     fn files(&mut self, loaded: &'a Loaded) -> Vec<Verifiable<'a>> {
         let package = &loaded.source.package;
-        for problem in &loaded.vendored.problems {
+        for problem in loaded.problems() {
             self.drift(
                 &Diagnostic::error(format!("package `{}`: {problem}", package.name))
                     .help(problem.help()),

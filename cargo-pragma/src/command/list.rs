@@ -7,8 +7,8 @@ use crate::cli::args::ListArgs;
 use crate::cli::exit::{CommandResult, ExitCode};
 use crate::cli::shell::Shell;
 use crate::diagnostic::Diagnostic;
-use crate::discover::KernelSource;
 use crate::report::{Table, ratio};
+use crate::tune::lifting::Lifter;
 use crate::vendor::{KernelState, Measurements};
 
 /// One line of `--format json`; documented in `docs/commands.md`.
@@ -34,7 +34,7 @@ pub fn run(args: &ListArgs, shell: &Shell) -> CommandResult {
     let several = project.packages.len() > 1;
     let mut table = Table::new(&["kernel", "state", "targets", "speedup", "where"]);
     for loaded in &project.packages {
-        for line in lines(loaded) {
+        for line in lines(&project, loaded) {
             shell.json(&line);
             let name = if several {
                 format!("{}: {}", line.package, line.kernel)
@@ -64,7 +64,7 @@ pub fn run(args: &ListArgs, shell: &Shell) -> CommandResult {
                 place,
             ]);
         }
-        for problem in &loaded.vendored.problems {
+        for problem in loaded.problems() {
             shell.diagnostic(&Diagnostic::warning(problem).help(problem.help()));
         }
     }
@@ -79,7 +79,8 @@ pub fn run(args: &ListArgs, shell: &Shell) -> CommandResult {
     Ok(ExitCode::Ok)
 }
 
-fn lines(loaded: &Loaded) -> Vec<Line> {
+fn lines(project: &Project, loaded: &Loaded) -> Vec<Line> {
+    let lifter = Lifter::new(&project.workspace, &loaded.source);
     let dir = loaded.source.package.pragma_dir();
     let speedup = |id| {
         Measurements::read(&dir, id)
@@ -93,12 +94,12 @@ fn lines(loaded: &Loaded) -> Vec<Line> {
         .iter()
         .zip(&loaded.states.kernels)
         .map(|(kernel, state)| {
-            let (lifted, reason) = lifted(loaded, kernel);
+            let reason = lifter.lift(kernel).err().map(|refusal| refusal.message);
             Line {
                 package: package.clone(),
                 kernel: kernel.id.to_string(),
                 state: state.name(),
-                lifted,
+                lifted: Some(reason.is_none()),
                 reason,
                 targets: loaded.vendored.tuned_targets(&kernel.id),
                 speedup: speedup(&kernel.id),
@@ -119,12 +120,4 @@ fn lines(loaded: &Loaded) -> Vec<Line> {
         line: None,
     }));
     lines
-}
-
-/// Whether the function can be read by the engine, and if not, why.
-fn lifted(_loaded: &Loaded, kernel: &KernelSource) -> (Option<bool>, Option<String>) {
-    match kernel.refusal() {
-        Some(error) => (Some(false), Some(error.to_string())),
-        None => (None, None),
-    }
 }

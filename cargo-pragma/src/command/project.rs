@@ -5,7 +5,7 @@ use crate::cli::exit::Failure;
 use crate::cli::shell::Shell;
 use crate::diagnostic::Diagnostic;
 use crate::discover::{self, KernelSource, PackageRef, PackageSource, Workspace, closest};
-use crate::vendor::{self, States, Vendored};
+use crate::vendor::{self, Problem, States, Vendored};
 
 /// One package.
 #[derive(Clone, Debug)]
@@ -16,6 +16,17 @@ pub struct Loaded {
     pub vendored: Vendored,
     /// How both belong together.
     pub states: States,
+}
+
+impl Loaded {
+    /// What is wrong in `pragma/`. A package without marked functions needs no index.
+    pub fn problems(&self) -> impl Iterator<Item = &Problem> {
+        let bare = self.source.kernels.is_empty();
+        self.vendored
+            .problems
+            .iter()
+            .filter(move |problem| !(bare && **problem == Problem::NoIndex))
+    }
 }
 
 /// What a command works on.
