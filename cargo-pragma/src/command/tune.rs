@@ -193,11 +193,13 @@ impl<'a> Run<'a> {
                     .diagnostic(&Diagnostic::remark(format!("`{}`: {note}", kernel.name())));
             }
             let missing = self.missing_targets(at, &lifted);
-            if missing.is_empty() && self.args.kernels.is_empty() && !self.args.force {
+            // Kernels that came with the crate were tuned elsewhere; what is best here is not known yet.
+            let foreign = !self.searched_here(kernel);
+            let named = !self.args.kernels.is_empty() || self.args.force || foreign;
+            if missing.is_empty() && !named {
                 fresh += 1;
                 continue;
             }
-            let named = !self.args.kernels.is_empty() || self.args.force;
             let (Some(attribute), Ok(signature)) = (attribute, &kernel.signature) else {
                 continue;
             };
@@ -243,6 +245,18 @@ impl<'a> Run<'a> {
             );
         }
         Ok(planned)
+    }
+
+    /// Whether this function was tuned on this machine, as far as the history goes back.
+    fn searched_here(&self, kernel: &KernelSource) -> bool {
+        let fingerprint = kernel.fingerprint.to_string();
+        self.history
+            .searches(&kernel.package, kernel.id.as_str(), 8)
+            .is_ok_and(|searches| {
+                searches
+                    .iter()
+                    .any(|search| search.fingerprint == fingerprint)
+            })
     }
 
     /// Targets for which the kernel has nothing that still holds.

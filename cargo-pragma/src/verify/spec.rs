@@ -197,6 +197,20 @@ impl KernelSpec {
         })
     }
 
+    /// Whether a parameter or result is of type `f64`.
+    fn has_f64(&self) -> bool {
+        let param = |kind: &ParamKind| match kind {
+            ParamKind::Scalar(scalar) => *scalar == Scalar::F64,
+            ParamKind::Slice { elem, .. } | ParamKind::Array { elem, .. } => *elem == Scalar::F64,
+        };
+        self.signature.params.iter().any(|one| param(&one.kind))
+            || match &self.signature.returns {
+                ReturnSig::Nothing => false,
+                ReturnSig::Scalar(scalar) | ReturnSig::Vec(scalar) => *scalar == Scalar::F64,
+                ReturnSig::Tuple(scalars) => scalars.contains(&Scalar::F64),
+            }
+    }
+
     /// The policy in words, for the manifest.
     pub fn accuracy(&self) -> String {
         match self.attribute.accuracy {
@@ -204,10 +218,16 @@ impl KernelSpec {
             Accuracy::Tolerance { rtol, atol } => {
                 format!("tolerance: rtol {rtol:e}, atol {atol:e}, against the reference")
             }
-            Accuracy::Default if self.oracle.is_some() => format!(
-                "f64 oracle: the error of the reference plus {} eps of the sum of absolute terms; integers exact",
-                super::judge::BUDGET_EPS
-            ),
+            Accuracy::Default if self.oracle.is_some() => {
+                let factor = if self.has_f64() {
+                    super::judge::BUDGET_EPS_F64
+                } else {
+                    super::judge::BUDGET_EPS
+                };
+                format!(
+                    "f64 oracle: the error of the reference plus {factor} eps of the sum of absolute terms; integers exact"
+                )
+            }
             Accuracy::Default => {
                 "no f64 oracle: conservative tolerance against the reference; integers exact".into()
             }
