@@ -255,6 +255,33 @@ fn the_life_of_a_kernel() {
         made.expect(&["check"], 0);
     }
 
+    // Files that nobody names: those of a kernel go, others are the user's.
+    made.write("pragma/axpy/left.rs", "// left over\n");
+    std::fs::create_dir(made.root.join("pragma/mine")).expect("a directory");
+    made.expect(&["check"], 2)
+        .mentions("pragma/axpy/left.rs belongs to no kernel")
+        .mentions("pragma/mine belongs to no kernel")
+        .mentions("delete it by hand");
+    let private = workspace().join("target/commands-tests/pragma");
+    let lock = std::fs::File::create(private.join("lock")).expect("a lock file");
+    lock.lock().expect("the lock");
+    made.expect(&["clean"], 5)
+        .mentions("works in this target directory");
+    assert!(made.root.join("pragma/axpy/left.rs").exists());
+    drop(lock);
+    let aside = workspace().join("target/commands-tests/pragma-aside");
+    std::fs::rename(&private, &aside).expect("renamed");
+    std::fs::create_dir(&private).expect("a directory");
+    made.expect(&["clean", "--all"], 0)
+        .mentions("pragma/axpy/left.rs");
+    assert!(private.join("lock").exists());
+    std::fs::remove_dir_all(&private).expect("removed");
+    std::fs::rename(&aside, &private).expect("renamed");
+    assert!(!made.root.join("pragma/axpy/left.rs").exists());
+    assert!(made.root.join("pragma/mine").is_dir());
+    std::fs::remove_dir(made.root.join("pragma/mine")).expect("removed");
+    made.expect(&["check"], 0);
+
     // The function goes.
     made.write("src/lib.rs", "");
     made.expect(&["check"], 2).mentions("is gone");
@@ -262,8 +289,6 @@ fn the_life_of_a_kernel() {
         .mentions("pragma/axpy");
     assert!(made.root.join("pragma/axpy").exists());
     // Only the orphan: the caches are those of other tests too.
-    let private = workspace().join("target/commands-tests/pragma");
-    let aside = workspace().join("target/commands-tests/pragma-aside");
     std::fs::rename(&private, &aside).expect("renamed");
     made.expect(&["clean"], 0);
     let _ = std::fs::remove_dir_all(&private);
@@ -332,6 +357,18 @@ fn a_read_only_package_is_refused_before_any_work() {
         eprintln!("skipped: this user may write anywhere");
     }
     allow(0o755);
+}
+
+#[test]
+fn an_unusable_target_directory_is_not_the_packages_fault() {
+    let made = Crate::with_lib("plain", "no-target", AXPY);
+    made.write("file", "");
+    let output = made
+        .run(&["check"])
+        .env("CARGO_TARGET_DIR", made.root.join("file"))
+        .output()
+        .expect("the tool runs");
+    Said::of(output, 5).mentions("cargo cannot build package `no-target`");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn scale_kernel(body: &str) -> String {
 
 fn message(verdict: Verdict) -> String {
     match verdict {
-        Verdict::Wrong(evidence) => evidence.message,
+        Verdict::Wrong(evidence) => evidence.sentence(),
         Verdict::Unproven(reason) => format!("unproven: {reason}"),
         Verdict::Verified(_) => "verified".into(),
     }
@@ -98,13 +98,13 @@ fn wrong_kernels_are_refused() {
         (
             "only large sizes are wrong",
             format!("{right} if n > 200_000 {{ out[7] = 0.0; }}"),
-            "wrong result",
+            "wrong result at `out`[7]: expected ",
         ),
         (
             "halved precision",
             "for i in 0..n { out[i] = f32::from_bits((x[i] * k).to_bits() & 0xffff_0000); }"
                 .to_owned(),
-            "wrong result",
+            "allowed error",
         ),
         (
             "NaN is dropped",

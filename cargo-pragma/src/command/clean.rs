@@ -1,24 +1,27 @@
 //! `cargo pragma clean`: removes orphaned kernels and caches.
 //!
-//! Never touches a kernel that a function still has, nor files in `pragma/` that Pragma did not write.
+//! Never touches a kernel that a function still has, nor anything in `pragma/` outside of the directories of kernels.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use serde::Serialize;
 
+use super::lock;
 use super::project::Project;
 use crate::cli::args::CleanArgs;
 use crate::cli::exit::{CommandResult, ExitCode, Failure};
 use crate::cli::shell::Shell;
 use crate::diagnostic::Diagnostic;
+use crate::discover;
 use crate::history;
 use crate::vendor::{self, Problem};
 
 /// One line of `--format json`; documented in `docs/commands.md`.
 #[derive(Debug, Serialize)]
 struct Line {
-    /// `kernel` or `cache`.
+    /// `kernel`, `file` or `cache`.
     kind: &'static str,
     package: Option<String>,
     path: String,
@@ -28,9 +31,17 @@ struct Line {
 /// Runs the command.
 ///
 /// # Errors
-/// If something cannot be removed.
+/// If something cannot be removed, or another run is at work.
 pub fn run(args: &CleanArgs, shell: &Shell) -> CommandResult {
-    let project = Project::load(&args.common, shell)?;
+    let workspace = discover::select(&args.common)?;
+    let private = workspace.private_dir();
+    // Before anything is read: what a run of `tune` is about to list would look forgotten.
+    let _lock = if !args.dry_run && private.is_dir() {
+        Some(lock::take(&private)?)
+    } else {
+        None
+    };
+    let project = Project::read(workspace, &args.common, shell)?;
     let verb = if args.dry_run {
         "Would remove"
     } else {
@@ -44,12 +55,7 @@ pub fn run(args: &CleanArgs, shell: &Shell) -> CommandResult {
             .problems
             .iter()
             .filter_map(|problem| match problem {
-                // A directory with a manifest was written by Pragma; others are the user's business.
-                Problem::NotListed(id)
-                    if dir.join(id.as_str()).join(vendor::MANIFEST).is_file() =>
-                {
-                    Some(id)
-                }
+                Problem::NotListed(id) => Some(id),
                 _ => None,
             });
         for id in loaded.states.orphans.iter().chain(unlisted) {
@@ -69,24 +75,38 @@ pub fn run(args: &CleanArgs, shell: &Shell) -> CommandResult {
                 removed: !args.dry_run,
             });
         }
+        for problem in &loaded.vendored.problems {
+            let Problem::Stray(path) = problem else {
+                continue;
+            };
+            any = true;
+            let package = &loaded.source.package;
+            shell.status(
+                verb,
+                format!("{} of package `{}`", path.display(), package.name),
+            );
+            if !args.dry_run {
+                remove_file(&package.root.join(path), "make the package writable")?;
+            }
+            shell.json(&Line {
+                kind: "file",
+                package: Some(package.name.clone()),
+                path: path.display().to_string(),
+                removed: !args.dry_run,
+            });
+        }
     }
-    let private = project.workspace.private_dir();
     for name in caches(&private, args.all) {
         any = true;
         let path = private.join(&name);
         shell.status(verb, path.display());
         if !args.dry_run {
-            let removed = if path.is_dir() {
-                fs::remove_dir_all(&path)
+            let help = "make cargo's target directory writable";
+            if path.is_dir() {
+                fs::remove_dir_all(&path).map_err(|error| irremovable(&path, &error, help))?;
             } else {
-                fs::remove_file(&path)
-            };
-            removed.map_err(|error| {
-                Failure::environment(
-                    format!("cannot remove `{}`: {error}", path.display()),
-                    "make cargo's target directory writable",
-                )
-            })?;
+                remove_file(&path, help)?;
+            }
         }
         shell.json(&Line {
             kind: "cache",
@@ -101,6 +121,14 @@ pub fn run(args: &CleanArgs, shell: &Shell) -> CommandResult {
     Ok(ExitCode::Ok)
 }
 
+fn irremovable(path: &Path, error: &io::Error, help: &str) -> Failure {
+    Failure::environment(format!("cannot remove `{}`: {error}", path.display()), help)
+}
+
+fn remove_file(path: &Path, help: &str) -> Result<(), Failure> {
+    fs::remove_file(path).map_err(|error| irremovable(path, &error, help))
+}
+
 /// Names in the private directory that may go, sorted.
 fn caches(private: &Path, all: bool) -> Vec<String> {
     let Ok(listing) = fs::read_dir(private) else {
@@ -109,7 +137,7 @@ fn caches(private: &Path, all: bool) -> Vec<String> {
     let mut names: Vec<String> = listing
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .filter(|name| all || !name.starts_with(history::FILE))
+        .filter(|name| name != lock::FILE && (all || !name.starts_with(history::FILE)))
         .collect();
     names.sort();
     names

@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod explain;
 pub mod init;
 pub mod list;
+mod lock;
 mod project;
 pub mod tune;
 

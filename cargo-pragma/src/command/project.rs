@@ -44,7 +44,14 @@ impl Project {
     /// # Errors
     /// If the selection makes no sense or a package does not parse.
     pub fn load(common: &Common, shell: &Shell) -> Result<Self, Failure> {
-        let workspace = discover::select(common)?;
+        Project::read(discover::select(common)?, common, shell)
+    }
+
+    /// The same for packages that are chosen already.
+    ///
+    /// # Errors
+    /// If a package does not parse.
+    pub fn read(workspace: Workspace, common: &Common, shell: &Shell) -> Result<Self, Failure> {
         let mut packages = Vec::with_capacity(workspace.packages.len());
         for package in &workspace.packages {
             packages.push(load(&workspace, package, common, shell)?);

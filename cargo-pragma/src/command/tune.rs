@@ -12,7 +12,7 @@ use pragma_spec::{Target, TuneSize};
 use pragma_synth::conduct::Machine;
 use pragma_synth::lift::Lifted;
 
-use preflight::{budget, lock, only_known_engines, prepare, targets};
+use preflight::{budget, only_known_engines, prepare, targets};
 
 use super::project::Project;
 use crate::cli::args::TuneArgs;
@@ -54,7 +54,7 @@ pub fn run(args: &TuneArgs, shell: &Shell) -> CommandResult {
     }
     let private = project.workspace.private_dir();
     prepare(&project, &chosen, args, &private, shell)?;
-    let _lock = lock(&private)?;
+    let _lock = super::lock::take(&private)?;
     interrupt::install();
     let mut run = Run::open(args, shell, &project, targets, &private)?;
     let plan = run.plan(&chosen)?;

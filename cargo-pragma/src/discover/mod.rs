@@ -382,11 +382,65 @@ pub fn check(
     if output.status.success() {
         return Ok(());
     }
-    Err(Failure::DoesNotBuild {
-        rendered: String::from_utf8_lossy(&output.stderr).into_owned(),
-        diagnostic: Box::new(
-            Diagnostic::error(format!("package `{}` does not build", package.name))
-                .help("fix the errors above first; `cargo check` shows the same"),
+    Err(build_failure(
+        &package.name,
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+        "fix the errors above first; `cargo check` shows the same",
+    ))
+}
+
+/// What a failed cargo run means, from what it wrote to standard error: the package's own fault only if the compiler
+/// or a build script failed, and otherwise that of its surroundings.
+pub fn build_failure(package: &str, rendered: String, help: &str) -> Failure {
+    let compiled = ["could not compile", "failed to run custom build command"];
+    if compiled.iter().any(|words| rendered.contains(words)) {
+        return Failure::DoesNotBuild {
+            rendered,
+            diagnostic: Box::new(
+                Diagnostic::error(format!("package `{package}` does not build")).help(help),
+            ),
+        };
+    }
+    let plain = anstream::adapter::strip_str(&rendered).to_string();
+    Failure::environment(
+        format!(
+            "cargo cannot build package `{package}`: {}",
+            plain.trim().trim_start_matches("error: ")
         ),
-    })
+        "no code was compiled: cargo's message says what it lacks, such as a writable target directory",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::exit::ExitCode;
+
+    #[test]
+    fn only_compilers_and_build_scripts_blame_the_package() {
+        for (text, code) in [
+            (
+                "error[E0277]: cannot multiply\nerror: could not compile `p` (lib) due to 1 previous error\n",
+                ExitCode::DoesNotBuild,
+            ),
+            (
+                "error: failed to run custom build command for `p v0.1.0`\n",
+                ExitCode::DoesNotBuild,
+            ),
+            (
+                "\u{1b}[1m\u{1b}[91merror\u{1b}[0m: failed to create directory `t/debug`\n\nCaused by:\n  Permission denied\n",
+                ExitCode::Environment,
+            ),
+        ] {
+            let failure = build_failure("p", text.to_owned(), "fix it");
+            assert_eq!(failure.exit_code(), code, "{text}");
+            if code == ExitCode::Environment {
+                let said = failure.to_string();
+                assert!(
+                    said.contains("`p`: failed to create directory") && said.contains("Permission"),
+                    "{said}"
+                );
+            }
+        }
+    }
 }

@@ -71,7 +71,7 @@ impl Evaluator for BenchEvaluator {
                 Judgement::Proven(verified, record)
             }
             Ok(Verdict::Wrong(evidence)) => {
-                let sentence = format!("{} ({})", evidence.message, evidence.case);
+                let sentence = evidence.sentence();
                 let json = serde_json::to_string(&evidence).unwrap_or_default();
                 Judgement::Wrong(sentence, json)
             }

@@ -12,7 +12,7 @@ use super::bench::BenchEvaluator;
 use crate::cli::args::Common;
 use crate::cli::exit::Failure;
 use crate::diagnostic::Diagnostic;
-use crate::discover::{CrateKind, KernelSource, PackageSource, Workspace, cargo_flags};
+use crate::discover::{self, CrateKind, KernelSource, PackageSource, Workspace, cargo_flags};
 use crate::harness::{self, CrateTarget, Harness, HarnessError, HarnessRequest};
 use crate::measure::{self, Ceilings};
 use crate::verify::{Bench, BenchError, KernelSpec, Limits};
@@ -173,13 +173,11 @@ impl<'a> Workshop<'a> {
 
 fn failure(package: &str, error: HarnessError) -> Failure {
     match error {
-        HarnessError::DoesNotBuild { rendered } => Failure::DoesNotBuild {
+        HarnessError::DoesNotBuild { rendered } => discover::build_failure(
+            package,
             rendered,
-            diagnostic: Box::new(
-                Diagnostic::error(format!("package `{package}` does not build"))
-                    .help("fix the errors above first; `cargo build --release` shows the same"),
-            ),
-        },
+            "fix the errors above first; `cargo build --release` shows the same",
+        ),
         HarnessError::NoReference { rendered } => Failure::DoesNotBuild {
             rendered,
             diagnostic: Box::new(

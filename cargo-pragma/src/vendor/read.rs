@@ -28,8 +28,10 @@ pub enum Problem {
     FileChanged(KernelId, String),
     /// A directory with a manifest that the index does not list.
     NotListed(KernelId),
-    /// A file that nothing names.
+    /// A file in the directory of a kernel that its manifest does not name.
     Stray(PathBuf),
+    /// A file or directory that is no part of a kernel.
+    Unknown(PathBuf),
     /// The kernel was made for another package.
     Foreign(KernelId, String),
 }
@@ -38,7 +40,9 @@ impl Problem {
     /// The kernel that is concerned, if it is one alone.
     pub fn kernel(&self) -> Option<&KernelId> {
         match self {
-            Problem::NoIndex | Problem::BadIndex(_) | Problem::Stray(_) => None,
+            Problem::NoIndex | Problem::BadIndex(_) | Problem::Stray(_) | Problem::Unknown(_) => {
+                None
+            }
             Problem::NoManifest(id)
             | Problem::BadManifest(id, _)
             | Problem::ManifestChanged(id)
@@ -56,8 +60,12 @@ impl Problem {
             Problem::BadIndex(_) => {
                 "restore it with `git checkout -- pragma/index.toml`, or resolve the merge".to_owned()
             }
-            Problem::NotListed(_) | Problem::Stray(_) => {
+            Problem::NotListed(_) => {
                 "`cargo pragma clean` removes it; if a merge lost its line of the index, restore that".to_owned()
+            }
+            Problem::Stray(_) => "`cargo pragma clean` removes it".to_owned(),
+            Problem::Unknown(_) => {
+                "Pragma did not write it: delete it by hand, or move it out of pragma/".to_owned()
             }
             Problem::NoManifest(id)
             | Problem::BadManifest(id, _)
@@ -84,7 +92,9 @@ impl fmt::Display for Problem {
             Problem::NoFile(id, file) => write!(f, "pragma/{id}/{file} is missing"),
             Problem::FileChanged(id, file) => write!(f, "pragma/{id}/{file} was changed by hand"),
             Problem::NotListed(id) => write!(f, "pragma/{id} is not in pragma/{INDEX}"),
-            Problem::Stray(path) => write!(f, "{} belongs to no kernel", path.display()),
+            Problem::Stray(path) | Problem::Unknown(path) => {
+                write!(f, "{} belongs to no kernel", path.display())
+            }
             Problem::Foreign(id, package) => {
                 write!(f, "pragma/{id} was made for the package `{package}`")
             }
@@ -214,25 +224,40 @@ impl Vendored {
             }
             let Some(id) = is_dir.then(|| KernelId::new(name.clone()).ok()).flatten() else {
                 self.problems
-                    .push(Problem::Stray(Path::new("pragma").join(&name)));
+                    .push(Problem::Unknown(Path::new("pragma").join(&name)));
                 continue;
             };
             if !self.index.kernels.iter().any(|entry| entry.kernel == id) {
-                self.problems.push(Problem::NotListed(id));
+                let is_kernel = dir.join(&name).join(MANIFEST).is_file();
+                self.problems.push(if is_kernel {
+                    Problem::NotListed(id)
+                } else {
+                    Problem::Unknown(Path::new("pragma").join(&name))
+                });
+                continue;
+            }
+            // A manifest that is not Pragma's own does not say which files are.
+            if self.problems.iter().any(|problem| {
+                matches!(problem, Problem::ManifestChanged(bad) | Problem::BadManifest(bad, _) if *bad == id)
+            }) {
                 continue;
             }
             let Some(kernel) = self.kernels.get(&id) else {
                 continue;
             };
-            for (file, _) in entries(&dir.join(&name)) {
+            for (file, is_dir) in entries(&dir.join(&name)) {
                 let known =
                     file == MANIFEST || file == MEASUREMENTS || kernel.files.contains_key(&file);
                 let reported = self
                     .problems
                     .contains(&Problem::NoFile(id.clone(), file.clone()));
                 if !known && !reported {
-                    self.problems
-                        .push(Problem::Stray(Path::new("pragma").join(&name).join(&file)));
+                    let path = Path::new("pragma").join(&name).join(&file);
+                    self.problems.push(if is_dir {
+                        Problem::Unknown(path)
+                    } else {
+                        Problem::Stray(path)
+                    });
                 }
             }
         }

@@ -49,6 +49,34 @@ pub struct Evidence {
     pub allowed: Option<f64>,
 }
 
+impl Evidence {
+    /// All of it in one sentence.
+    pub fn sentence(&self) -> String {
+        let place = match (&self.output, self.index) {
+            (Some(output), Some(index)) => format!(" at `{output}`[{index}]"),
+            (Some(output), None) => format!(" in `{output}`"),
+            _ => String::new(),
+        };
+        let numbers: Vec<String> = [
+            self.exact.map(|exact| format!("expected {exact:e} (f64)")),
+            self.reference.as_ref().map(|it| format!("reference {it}")),
+            self.got.as_ref().map(|it| format!("got {it}")),
+            self.allowed
+                .map(|allowed| format!("allowed error {allowed:.3e}")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let colon = if numbers.is_empty() { "" } else { ": " };
+        format!(
+            "{}{place}{colon}{} ({})",
+            self.message,
+            numbers.join(", "),
+            self.case
+        )
+    }
+}
+
 /// The verdict over a candidate.
 #[derive(Clone, Debug)]
 pub enum Verdict {

@@ -6,6 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufWriter, Write};
 use std::time::{Duration, Instant};
 
+use super::abi;
 use super::loader::Kernel;
 use super::memory::Region;
 use super::protocol::{Access, ArgSpec, Layout, Poison, Reply, Request};
@@ -317,7 +318,10 @@ fn time(
         let start = Instant::now();
         let status = kernel.call_repeatedly(&regions, 1);
         if status != 0 {
-            return Err(format!("the call to time ended with status {status}"));
+            return Err(match status {
+                abi::STATUS_PANIC => "the function panics on the generated inputs; say with `inputs(..)` from which ranges its arguments come".to_owned(),
+                status => format!("the call to time ended with status {status}"),
+            });
         }
         let mut once = start.elapsed().as_nanos() as f64;
         if once < CALIBRATE_BELOW_NS {

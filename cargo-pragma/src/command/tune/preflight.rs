@@ -2,7 +2,6 @@
 //!
 //! Owns what the flags and package settings choose (engines, targets, budget) and whether results can be kept.
 
-use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use pragma_spec::Target;
@@ -149,26 +148,6 @@ pub(super) fn prepare(
         }
     }
     Ok(())
-}
-
-/// Keeps a second run out: both would write the same files.
-pub(super) fn lock(private: &Path) -> Result<File, Failure> {
-    let path = private.join("lock");
-    let refuse = |error: &dyn std::fmt::Display| {
-        Failure::environment(
-            format!("cannot lock `{}`: {error}", path.display()),
-            "make cargo's target directory writable",
-        )
-    };
-    let file = File::create(&path).map_err(|error| refuse(&error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Failure::environment(
-            "another `cargo pragma tune` works in this target directory",
-            "wait for it, or set CARGO_TARGET_DIR to another directory",
-        )),
-        Err(TryLockError::Error(error)) => Err(refuse(&error)),
-    }
 }
 
 /// The budget of the flag, or else of the package if there is one alone.
