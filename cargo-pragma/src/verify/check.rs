@@ -61,8 +61,10 @@ impl Evidence {
             self.exact.map(|exact| format!("expected {exact:e} (f64)")),
             self.reference.as_ref().map(|it| format!("reference {it}")),
             self.got.as_ref().map(|it| format!("got {it}")),
-            self.allowed
-                .map(|allowed| format!("allowed error {allowed:.3e}")),
+            self.allowed.map(|allowed| match allowed {
+                0.0 => "no error is allowed".to_owned(),
+                _ => format!("allowed error {allowed:.2e}"),
+            }),
         ]
         .into_iter()
         .flatten()
