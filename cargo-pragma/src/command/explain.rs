@@ -15,6 +15,7 @@ use crate::discover::KernelSource;
 use crate::history::{CandidateRecord, History, SearchRecord};
 use crate::report;
 use crate::tune::lifting::Lifter;
+use crate::verify::Evidence;
 
 /// Searches shown: the last ones.
 const SEARCHES: u32 = 8;
@@ -212,6 +213,10 @@ fn show_branch(
             candidate.actions.join(", ")
         };
         let result = match (&candidate.verdict, candidate.timings.first()) {
+            // The full verification, after the timing, may find what the search did not.
+            (Some((verdict, evidence)), _) if verdict == "wrong" => {
+                format!("{verdict}{}", first_line(evidence))
+            }
             (_, Some(timing)) => {
                 format!(
                     "{} ({})",
@@ -233,6 +238,9 @@ fn show_branch(
 
 /// The sentence in a verdict's evidence.
 fn first_line(evidence: &str) -> String {
+    if let Ok(wrong) = serde_json::from_str::<Evidence>(evidence) {
+        return format!(": {}", wrong.sentence());
+    }
     let value: Value = serde_json::from_str(evidence).unwrap_or(Value::Null);
     ["message", "reason", "rustc"]
         .iter()
@@ -273,4 +281,25 @@ fn search_json(search: &SearchRecord) -> Value {
         "seconds": search.seconds,
         "candidates": candidates,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_in_one_line() {
+        let wrong = r#"{"message":"wrong result","case":"constant values, n = 257","dims":[257],"seed":7,
+            "output":"y","index":3,"exact":1.5,"reference":"1.5e0","got":"2e0","allowed":0.25}"#;
+        assert_eq!(
+            first_line(wrong),
+            ": wrong result at `y`[3]: expected 1.5e0 (f64), reference 1.5e0, got 2e0, allowed error 2.50e-1 \
+             (constant values, n = 257)"
+        );
+        let panics = r#"{"message":"the candidate panics","case":"n = 1","dims":[1],"seed":7,"output":null,
+            "index":null,"exact":null,"reference":null,"got":null,"allowed":null}"#;
+        assert_eq!(first_line(panics), ": the candidate panics (n = 1)");
+        assert_eq!(first_line(r#"{"rustc":"error: a\nb"}"#), ": error: a");
+        assert_eq!(first_line("{}"), "");
+    }
 }
