@@ -213,6 +213,16 @@ impl Native<'_> {
         Printed::new(format!("{left} {symbol} {right}"), level)
     }
 
+    /// Whether the variable is a counter of a loop around, or a sum of products of such and sizes.
+    fn counts(&self, var: VarId) -> bool {
+        self.scope.ranges.iter().any(|range| range.var == var)
+            || self
+                .scope
+                .definitions
+                .get(var)
+                .is_some_and(|meaning| meaning.is_nonnegative_termwise())
+    }
+
     /// Index arithmetic that cannot wrap where the access it serves is in bounds: sums and
     /// products of sizes and counters.
     fn is_plain_index(&self, op: BinaryOp, a: &Expr, b: &Expr) -> bool {
@@ -224,7 +234,7 @@ impl Native<'_> {
             side.walk(&mut |node| {
                 plain &= match node {
                     Expr::Const(_) | Expr::Dim(_) => true,
-                    Expr::Var(var) => !self.program.var(*var).mutable,
+                    Expr::Var(var) => self.counts(*var),
                     Expr::Binary(op, ..) => matches!(op, BinaryOp::Add | BinaryOp::Mul),
                     _ => false,
                 };
