@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use cargo_pragma::harness::{CandidateText, CrateTarget, HarnessRequest, build};
 use cargo_pragma::machine;
+use cargo_pragma::process::confine::Sandbox;
 use cargo_pragma::verify::{Bench, KernelSpec, Level, Verdict};
 use pragma_spec::{KernelAttribute, KernelSignature, fingerprint, harness_symbol};
 use pragma_synth::action::{Action, apply};
@@ -26,7 +27,7 @@ fn every_example_is_judged_by_its_oracle() {
         crate_name: "quickstart".into(),
         cargo_args: ["--profile", "release"].map(str::to_owned).to_vec(),
         cache: Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures"),
-        exe: support::exe(),
+        sandbox: Sandbox::required(support::exe()),
         color: false,
     })
     .unwrap_or_else(|error| panic!("{error:?}"));
@@ -117,7 +118,7 @@ fn every_example_is_judged_by_its_oracle() {
                 shapes: &spec.shapes,
             };
             let built = harness
-                .build_candidate(&text, bench.scratch())
+                .build_candidate(&text, &bench.candidates())
                 .unwrap_or_else(|error| panic!("{name}: {error:?}\n{source}"));
             let compiled = Instant::now();
             match bench

@@ -2,6 +2,7 @@
 //!
 //! Owns names, defaults and help texts of commands and flags. What they mean is in `command`.
 
+use crate::process::confine::Confinement;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, builder::Styles};
@@ -137,6 +138,24 @@ pub struct Common {
     pub quiet: bool,
 }
 
+/// Whether kernels may run unconfined.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct ConfinementArgs {
+    /// Run kernels with your own rights where they cannot be confined; the manifest says so
+    #[arg(long)]
+    pub allow_unsandboxed: bool,
+}
+
+impl From<ConfinementArgs> for Confinement {
+    fn from(args: ConfinementArgs) -> Self {
+        if args.allow_unsandboxed {
+            Confinement::Waived
+        } else {
+            Confinement::Required
+        }
+    }
+}
+
 /// Flags of `init`.
 #[derive(Clone, Debug, Args)]
 pub struct InitArgs {
@@ -191,6 +210,9 @@ pub struct TuneArgs {
     /// Tune fresh kernels too
     #[arg(long)]
     pub force: bool,
+    /// See [`ConfinementArgs`].
+    #[command(flatten)]
+    pub confinement: ConfinementArgs,
     /// See [`Common`].
     #[command(flatten)]
     pub common: Common,
@@ -202,6 +224,9 @@ pub struct CheckArgs {
     /// Do not run kernels: compare files and compile only
     #[arg(long)]
     pub no_run: bool,
+    /// See [`ConfinementArgs`].
+    #[command(flatten)]
+    pub confinement: ConfinementArgs,
     /// See [`Common`].
     #[command(flatten)]
     pub common: Common,
@@ -213,6 +238,9 @@ pub struct BenchArgs {
     /// Kernels to time [default: all that are fresh]
     #[arg(value_name = "KERNEL")]
     pub kernels: Vec<String>,
+    /// See [`ConfinementArgs`].
+    #[command(flatten)]
+    pub confinement: ConfinementArgs,
     /// See [`Common`].
     #[command(flatten)]
     pub common: Common,

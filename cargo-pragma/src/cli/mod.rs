@@ -18,23 +18,22 @@ use exit::{CommandResult, ExitCode, Failure};
 use shell::Shell;
 
 use crate::diagnostic::Diagnostic;
+use crate::process::confine;
 use crate::{command, harness, worker};
 
 /// Runs the tool on this process's arguments.
 pub fn main() -> std::process::ExitCode {
     set_panic_hook();
     let args: Vec<OsString> = std::env::args_os().collect();
-    // Two hidden roles, before anything that could print: cargo's rustc wrapper, and a worker of this tool.
+    // Three hidden roles, before anything that could print: cargo's rustc wrapper, the way into the sandbox, a worker.
     if harness::wrapper::is_wrapper() {
         return harness::wrapper::run().into();
     }
+    if args.get(1).is_some_and(|arg| arg == confine::CONFINE) {
+        return confine::run_confined(&args[2..]).into();
+    }
     if args.get(1).is_some_and(|arg| arg == "__worker") {
-        let args: Vec<String> = args
-            .iter()
-            .skip(2)
-            .map(|arg| arg.to_string_lossy().into_owned())
-            .collect();
-        return worker::serve(&args).into();
+        return worker::serve(&args[2..]).into();
     }
     // A panic anywhere below has been reported by the hook; what is left is the exit code.
     match std::panic::catch_unwind(|| run(args)) {

@@ -68,7 +68,12 @@ pub fn run(args: &BenchArgs, shell: &Shell) -> CommandResult {
         return Ok(ExitCode::Ok);
     }
     interrupt::install();
-    let mut workshop = Workshop::open(&project.workspace, &args.common, None)?;
+    let mut workshop = Workshop::open(
+        &project.workspace,
+        &args.common,
+        None,
+        args.confinement.into(),
+    )?;
     let several = project.packages.len() > 1;
     let mut table = Table::new(&[
         "kernel",

@@ -314,7 +314,12 @@ impl<'a> Check<'a> {
         let private = self.project.workspace.private_dir();
         let cache = private.join("verified");
         let rustc = rustc_version();
-        let mut workshop = Workshop::open(&self.project.workspace, &self.args.common, None)?;
+        let mut workshop = Workshop::open(
+            &self.project.workspace,
+            &self.args.common,
+            None,
+            self.args.confinement.into(),
+        )?;
         interrupt::install();
         for (loaded, kernels) in packages {
             for one in &kernels {

@@ -9,6 +9,7 @@ use crate::cli::exit::{CommandResult, ExitCode};
 use crate::cli::shell::Shell;
 use crate::machine;
 use crate::process;
+use crate::process::confine::Sandbox;
 use crate::report::Table;
 
 /// One finding; also one line of `--format json`, documented in `docs/commands.md`.
@@ -218,22 +219,25 @@ fn valgrind() -> Finding {
 }
 
 fn sandbox() -> Finding {
-    let landlock = std::fs::read_to_string("/sys/kernel/security/lsm")
-        .is_ok_and(|list| list.contains("landlock"));
-    let bwrap = process::first_line("bwrap", &["--version"], None);
-    let have: Vec<String> = [landlock.then(|| "landlock".to_owned()), bwrap]
-        .into_iter()
-        .flatten()
-        .collect();
-    if have.is_empty() {
-        return finding(
+    let probe = std::env::current_exe()
+        .map_err(|error| error.to_string())
+        .and_then(|exe| Sandbox::required(exe).probe());
+    match probe {
+        Ok(()) => finding(
             "sandbox",
-            Status::Optional,
-            "neither landlock nor bubblewrap; candidates run in a limited process of their own",
-            Some("apt install bubblewrap"),
-        );
+            Status::Ok,
+            "Landlock confines files, seccomp confines system calls",
+            None,
+        ),
+        Err(missing) => finding(
+            "sandbox",
+            Status::Missing,
+            missing,
+            Some(
+                "boot Linux 5.13 or later with `landlock` in `lsm=`; in a container, let its seccomp profile pass the landlock_* system calls; or accept the risk with `--allow-unsandboxed`",
+            ),
+        ),
     }
-    finding("sandbox", Status::Ok, have.join(", "), None)
 }
 
 fn gpu() -> Finding {

@@ -109,7 +109,12 @@ impl<'a> Run<'a> {
             .begin_run(&machine::description(), &command)
             .map_err(|error| Failure::Internal(error.into()))?;
         Ok(Run {
-            workshop: Workshop::open(&project.workspace, &args.common, args.jobs.map(usize::from))?,
+            workshop: Workshop::open(
+                &project.workspace,
+                &args.common,
+                args.jobs.map(usize::from),
+                args.confinement.into(),
+            )?,
             budget: budget(args, project)?,
             args,
             shell,

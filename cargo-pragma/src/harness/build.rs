@@ -11,6 +11,7 @@ use super::candidate::CandidateText;
 use super::flags::Flags;
 use super::record::{Invocation, hex};
 use super::wrapper;
+use crate::process::confine::{EXIT_UNCONFINED, Sandbox};
 use crate::process::{self, group};
 
 /// Which target of a package holds the kernels.
@@ -37,8 +38,8 @@ pub struct HarnessRequest {
     pub cargo_args: Vec<String>,
     /// Where builds may be kept: `target/pragma`.
     pub cache: PathBuf,
-    /// This tool's executable.
-    pub exe: PathBuf,
+    /// How untrusted code is started. Its executable is also the wrapper around rustc.
+    pub sandbox: Sandbox,
     /// Whether rustc may colour its messages.
     pub color: bool,
 }
@@ -83,6 +84,9 @@ pub struct Harness {
     pub reference: PathBuf,
     invocation: Invocation,
     externs: Vec<(String, PathBuf)>,
+    /// Where cargo built the crate and its dependencies.
+    target_dir: PathBuf,
+    sandbox: Sandbox,
     /// Identifies compiler, flags and dependencies; part of cache keys.
     pub key: String,
 }
@@ -129,7 +133,7 @@ pub fn build(request: &HarnessRequest) -> Result<Harness, HarnessError> {
         "{:?} {:?} {:?}",
         request.cargo_args,
         std::env::var_os("RUSTFLAGS"),
-        request.exe
+        request.sandbox.exe
     )
     .as_bytes());
     let dir = request.cache.join("harness").join(&config[..8]);
@@ -165,6 +169,8 @@ pub fn build(request: &HarnessRequest) -> Result<Harness, HarnessError> {
         reference,
         invocation,
         externs,
+        target_dir: dir.join("target"),
+        sandbox: request.sandbox.clone(),
         key,
     })
 }
@@ -195,7 +201,7 @@ fn cargo_build(
         .args(["--color", if request.color { "always" } else { "never" }])
         // A caching wrapper does not know this one; the private directory caches as well.
         .env("RUSTC_WRAPPER", "")
-        .env("RUSTC_WORKSPACE_WRAPPER", &request.exe)
+        .env("RUSTC_WORKSPACE_WRAPPER", &request.sandbox.exe)
         // The macro then leaves kernels alone: damaged ones, which tuning replaces, must not fail this build.
         .env("PRAGMA_HARNESS", "0")
         .env(wrapper::RECORD_DIR, records)
@@ -319,17 +325,22 @@ impl Harness {
         let part = dir.join(format!("{stem}.{}.part", std::process::id()));
         let flags = Flags::parse(&self.invocation.args);
         let crate_name = format!("pragma_{name}");
-        let mut command = group::sandboxed(&self.invocation.rustc);
+        let inputs = [self.target_dir.clone()];
+        let mut command = self
+            .sandbox
+            .compiler(Path::new(&self.invocation.rustc), &inputs, dir);
         command
             .args(flags.candidate(&crate_name, &file, &part, &self.externs))
             .current_dir(dir);
         let output = group::output(command, RUSTC_TIMEOUT)
             .map_err(io)?
             .ok_or(BuildError::TimedOut(RUSTC_TIMEOUT))?;
+        let said = || String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.code() == Some(i32::from(EXIT_UNCONFINED)) {
+            return Err(BuildError::Io(said()));
+        }
         if !output.status.success() {
-            return Err(BuildError::Rejected {
-                stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-            });
+            return Err(BuildError::Rejected { stderr: said() });
         }
         std::fs::rename(&part, &library).map_err(io)?;
         Ok(built)

@@ -151,7 +151,8 @@ fn measure(harness: &Harness, limits: &Limits, machine: String) -> Result<Ceilin
     let mut by_threads = Vec::new();
     for threads in counts {
         let config = WorkerConfig {
-            exe: limits.exe.clone(),
+            sandbox: limits.sandbox.clone(),
+            libraries: vec![built.path.clone()],
             memory: limits.memory,
             cpu_seconds: 120,
             threads,

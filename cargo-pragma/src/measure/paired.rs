@@ -144,7 +144,7 @@ impl Bench {
                 "the tuning size ({tune}) does not fit the kernel's shapes"
             ))
         })?;
-        let mut worker = self.worker(threads).map_err(broken)?;
+        let mut worker = self.worker_beside_reference(threads).map_err(broken)?;
         let mut libraries = Vec::new();
         for contender in contenders {
             let (path, symbol) = match contender {

@@ -1,7 +1,7 @@
 //! Children in process groups of their own, killed with all that they start.
 //!
-//! Owns what untrusted children inherit (almost nothing) and how they end. The rest of sandboxing will attach to
-//! [`sandboxed`]: everything untrusted starts there.
+//! Owns what untrusted children inherit (almost nothing) and how they end. What they may touch is in
+//! [`super::confine`].
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -40,6 +40,16 @@ pub fn sandboxed(program: impl AsRef<OsStr>) -> Command {
         if let Some(value) = std::env::var_os(name) {
             command.env(name, value);
         }
+    }
+    command
+}
+
+/// A command for a child that computes and starts nothing: it sees where libraries are and nothing else.
+pub fn bare(program: impl AsRef<OsStr>) -> Command {
+    let mut command = super::command(program);
+    command.env_clear();
+    if let Some(path) = std::env::var_os("LD_LIBRARY_PATH") {
+        command.env("LD_LIBRARY_PATH", path);
     }
     command
 }

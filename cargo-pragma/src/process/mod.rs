@@ -3,6 +3,7 @@
 //! Owns the environment that children see and how their output is collected. Timeouts, limits and process groups for
 //! untrusted code are in [`group`].
 
+pub mod confine;
 pub mod group;
 
 use std::ffi::OsStr;

@@ -48,7 +48,10 @@ impl Evaluator for BenchEvaluator {
             guard: &spec.guard,
             shapes: &spec.shapes,
         };
-        let built = match self.harness.build_candidate(&text, self.bench.scratch()) {
+        let built = match self
+            .harness
+            .build_candidate(&text, &self.bench.candidates())
+        {
             Ok(built) => built,
             Err(BuildError::Rejected { stderr }) => return Judgement::DoesNotBuild(stderr),
             Err(

@@ -1,7 +1,6 @@
 //! What tuning, checking and timing need of a package: its harness builds, and a bench per kernel.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use anyhow::Context;
 use pragma_spec::{TuneSize, harness_symbol};
@@ -15,6 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::discover::{self, CrateKind, KernelSource, PackageSource, Workspace, cargo_flags};
 use crate::harness::{self, CrateTarget, Harness, HarnessError, HarnessRequest};
 use crate::measure::{self, Ceilings};
+use crate::process::confine::{Confinement, Sandbox};
 use crate::verify::{Bench, BenchError, KernelSpec, Limits};
 
 /// Builds harnesses when they are first needed.
@@ -22,7 +22,7 @@ pub struct Workshop<'a> {
     workspace: &'a Workspace,
     common: &'a Common,
     jobs: Option<usize>,
-    exe: PathBuf,
+    sandbox: Sandbox,
     harnesses: BTreeMap<(String, usize), Harness>,
 }
 
@@ -30,18 +30,27 @@ impl<'a> Workshop<'a> {
     /// A workshop for the packages of `workspace`; `jobs` limits what cargo runs at once.
     ///
     /// # Errors
-    /// If this process cannot find its own executable.
+    /// If this process cannot find its own executable, or untrusted code cannot be confined here and that was not
+    /// waived.
     pub fn open(
         workspace: &'a Workspace,
         common: &'a Common,
         jobs: Option<usize>,
+        confinement: Confinement,
     ) -> Result<Self, Failure> {
         let exe = std::env::current_exe().context("cannot find the executable of this process")?;
+        let sandbox = Sandbox { exe, confinement };
+        sandbox.probe().map_err(|missing| {
+            Failure::environment(
+                format!("kernels cannot be confined on this machine: {missing}"),
+                "`cargo pragma doctor` says how to mend it; `--allow-unsandboxed` runs them with your own rights, and the manifest will say so",
+            )
+        })?;
         Ok(Workshop {
             workspace,
             common,
             jobs,
-            exe,
+            sandbox,
             harnesses: BTreeMap::new(),
         })
     }
@@ -94,7 +103,7 @@ impl<'a> Workshop<'a> {
             crate_name: target.name.replace('-', "_"),
             cargo_args,
             cache: self.workspace.private_dir(),
-            exe: self.exe.clone(),
+            sandbox: self.sandbox.clone(),
             color: anstream::stderr().current_choice() != anstream::ColorChoice::Never,
         };
         harness::build(&request).map_err(|error| failure(&package.name, error))
@@ -106,7 +115,7 @@ impl<'a> Workshop<'a> {
     /// # Errors
     /// As [`Workshop::harness`]; a machine that cannot be measured is a missing need.
     pub fn ceilings(&mut self, source: &PackageSource, krate: usize) -> Result<Ceilings, Failure> {
-        let limits = Limits::new(self.exe.clone());
+        let limits = Limits::new(self.sandbox.clone());
         let private = self.workspace.private_dir();
         let harness = self.harness(source, krate)?;
         let measured = measure::ceilings(harness, &limits, &private)
@@ -131,7 +140,7 @@ impl<'a> Workshop<'a> {
         tunes: Vec<TuneSize>,
         seed: u64,
     ) -> Result<Result<BenchEvaluator, BenchError>, Failure> {
-        let exe = self.exe.clone();
+        let sandbox = self.sandbox.clone();
         let harness = self.harness(source, kernel.krate)?.clone();
         let (Ok(signature), Ok(attribute)) = (&kernel.signature, &kernel.attribute) else {
             return Ok(Err(BenchError::Unprovable(
@@ -166,7 +175,7 @@ impl<'a> Workshop<'a> {
             Ok(spec) => spec,
             Err(error) => return Ok(Err(BenchError::Unprovable(error.to_string()))),
         };
-        let bench = Bench::open(&harness, spec, Limits::new(exe), seed);
+        let bench = Bench::open(&harness, spec, Limits::new(sandbox), seed);
         Ok(bench.map(|bench| BenchEvaluator::new(harness, bench)))
     }
 }

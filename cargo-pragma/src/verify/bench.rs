@@ -3,7 +3,7 @@
 //! Owns setting up reference and oracle and what every case should give. The checks on candidates are in `check`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use pragma_spec::{Accuracy, ReturnSig, Scalar, TuneSize};
@@ -13,6 +13,7 @@ use super::judge::Policy;
 use super::spec::{KernelSpec, Output};
 use crate::harness::{Built, Harness};
 use crate::inputs::Rng;
+use crate::process::confine::Sandbox;
 use crate::worker::abi;
 use crate::worker::protocol::{Access, ArgSpec, Layout, Poison};
 use crate::worker::{Called, Worker, WorkerConfig, WorkerError};
@@ -20,8 +21,8 @@ use crate::worker::{Called, Worker, WorkerConfig, WorkerError};
 /// What a bench may use.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// The executable that understands `__worker`.
-    pub exe: PathBuf,
+    /// How untrusted code is started.
+    pub sandbox: Sandbox,
     /// Address space of a worker, bytes.
     pub memory: u64,
     /// How long one call of a kernel may take.
@@ -31,10 +32,10 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits that suit this machine, for workers run by `exe`.
-    pub fn new(exe: PathBuf) -> Self {
+    /// Limits that suit this machine.
+    pub fn new(sandbox: Sandbox) -> Self {
         Limits {
-            exe,
+            sandbox,
             memory: 12 << 30,
             call_timeout: Duration::from_secs(10),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
@@ -114,7 +115,7 @@ impl Bench {
         let oracle = match &spec.oracle {
             Some(source) => {
                 let built = harness
-                    .build_oracle(source, scratch.path())
+                    .build_oracle(source, &scratch.path().join("oracle"))
                     .map_err(|error| {
                         BenchError::Broken(format!("the f64 oracle {}", describe(&error)))
                     })?;
@@ -170,13 +171,14 @@ impl Bench {
     }
 
     /// A directory for candidates, removed with the bench.
-    pub fn scratch(&self) -> &Path {
-        self.scratch.path()
+    pub fn candidates(&self) -> PathBuf {
+        self.scratch.path().join("candidates")
     }
 
-    fn config(&self, threads: usize) -> WorkerConfig {
+    fn config(&self, threads: usize, libraries: Vec<PathBuf>) -> WorkerConfig {
         WorkerConfig {
-            exe: self.limits.exe.clone(),
+            sandbox: self.limits.sandbox.clone(),
+            libraries,
             memory: self.limits.memory,
             cpu_seconds: 600,
             threads,
@@ -184,9 +186,16 @@ impl Bench {
         }
     }
 
-    /// A fresh worker with a pool of `threads`.
+    /// A fresh worker with a pool of `threads` that can load candidates, and nothing else.
     pub(crate) fn worker(&self, threads: usize) -> Result<Worker, WorkerError> {
-        Worker::start(&self.config(threads), self.scratch.path())
+        let libraries = vec![self.candidates()];
+        Worker::start(&self.config(threads, libraries), self.scratch.path())
+    }
+
+    /// A fresh worker with a pool of `threads` that can load candidates and the reference.
+    pub(crate) fn worker_beside_reference(&self, threads: usize) -> Result<Worker, WorkerError> {
+        let libraries = vec![self.candidates(), self.reference.built.path.clone()];
+        Worker::start(&self.config(threads, libraries), self.scratch.path())
     }
 
     /// The reference's library and entry.
@@ -275,7 +284,12 @@ impl Bench {
         args: &[ArgSpec],
         poison: Poison,
     ) -> Result<Option<Called>, BenchError> {
-        let config = self.config(1);
+        let library = match (oracle, &self.oracle) {
+            (true, Some(source)) => source.built.path.clone(),
+            (true, None) => return Ok(None),
+            (false, _) => self.reference.built.path.clone(),
+        };
+        let config = self.config(1, vec![library]);
         let scratch = self.scratch.path().to_owned();
         let source = match (oracle, &mut self.oracle) {
             (true, Some(source)) => source,

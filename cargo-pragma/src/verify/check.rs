@@ -11,6 +11,7 @@ use super::cases::{self, Case};
 use super::judge::{Piece, Tally, judge};
 use super::spec::Output;
 use crate::harness::Built;
+use crate::process::confine::Confinement;
 use crate::worker::abi;
 use crate::worker::protocol::{Access, ArgSpec, Layout, Poison};
 use crate::worker::{Called, Worker, WorkerError};
@@ -435,6 +436,14 @@ impl Bench {
             "shapes that the guard excludes are refused".to_owned(),
         ];
         let mut unchecked = vec!["static screening of the source".to_owned()];
+        match self.limits.sandbox.confinement {
+            Confinement::Required => checked.push(
+                "in a sandbox: no files, no network, no other programs or processes".to_owned(),
+            ),
+            Confinement::Waived => {
+                unchecked.push("confinement: run with --allow-unsandboxed".to_owned());
+            }
+        }
         if self.spec.attribute.assume_finite {
             unchecked.push("NaN and infinities: assumed absent".to_owned());
         } else {

@@ -11,13 +11,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::protocol::{ArgSpec, Layout, Poison, Reply, Request};
+use crate::process::confine::{Confinement, Policy, Sandbox};
 use crate::process::group::{self, Group};
 
 /// How workers are started.
 #[derive(Clone, Debug)]
 pub struct WorkerConfig {
-    /// The executable that understands `__worker`: normally this one.
-    pub exe: PathBuf,
+    /// How it is confined.
+    pub sandbox: Sandbox,
+    /// Where the libraries are that it will load.
+    pub libraries: Vec<PathBuf>,
     /// Address space, bytes.
     pub memory: u64,
     /// Processor time over the worker's life, seconds.
@@ -59,6 +62,7 @@ fn death(status: &ExitStatus) -> String {
         Some(8) => "was killed by an arithmetic error (SIGFPE)".into(),
         Some(9) => "was killed (SIGKILL)".into(),
         Some(11) => "was killed by a memory access outside of its arguments or a write to an input (SIGSEGV)".into(),
+        Some(31) => "made a system call that no kernel needs: starting a program or process, a socket, a signal, tracing (SIGSYS)".into(),
         Some(24) => "used up its processor time (SIGXCPU)".into(),
         Some(signal) => format!("was killed by signal {signal}"),
         None => format!("exited with {}", status.code().unwrap_or(-1)),
@@ -93,6 +97,8 @@ pub struct Worker {
     scratch: PathBuf,
 }
 
+/// The only directory in which a worker may write, inside the scratch directory that holds what it loads.
+const OUTPUTS: &str = "outputs";
 /// How much of a worker's standard error is kept.
 const STDERR_KEPT: usize = 8 << 10;
 /// Starting up or loading a library takes milliseconds; on a machine under load, more.
@@ -104,15 +110,20 @@ impl Worker {
     /// # Errors
     /// If it does not come up.
     pub fn start(config: &WorkerConfig, scratch: &Path) -> Result<Self, WorkerError> {
-        let mut command = group::sandboxed(&config.exe);
+        let start_error = |error: std::io::Error| WorkerError::Start(error.to_string());
+        let scratch = scratch.join(OUTPUTS);
+        std::fs::create_dir_all(&scratch).map_err(start_error)?;
+        let mut command = group::bare(&config.sandbox.exe);
         command
             .arg("__worker")
             .arg(config.memory.to_string())
             .arg(config.cpu_seconds.to_string())
             .env("RAYON_NUM_THREADS", config.threads.to_string())
-            .current_dir(scratch);
-        let mut group =
-            Group::spawn(command).map_err(|error| WorkerError::Start(error.to_string()))?;
+            .current_dir(&scratch);
+        if config.sandbox.confinement == Confinement::Required {
+            command.args(Policy::compute(&config.libraries, &scratch).to_args());
+        }
+        let mut group = Group::spawn(command).map_err(start_error)?;
         let (Some(stdin), Some(stdout), Some(mut errors)) =
             (group.stdin(), group.stdout(), group.stderr())
         else {
@@ -146,7 +157,7 @@ impl Worker {
             replies,
             stderr,
             call_timeout: config.call_timeout,
-            scratch: scratch.to_owned(),
+            scratch,
         };
         match worker.receive(START_TIMEOUT)? {
             Reply::Ready { .. } => Ok(worker),

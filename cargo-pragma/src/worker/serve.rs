@@ -2,6 +2,7 @@
 //!
 //! Owns the limits that the process puts on itself and the arenas that arguments live in. Judges nothing.
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufWriter, Write};
 use std::time::{Duration, Instant};
@@ -11,14 +12,23 @@ use super::loader::Kernel;
 use super::memory::Region;
 use super::protocol::{Access, ArgSpec, Layout, Poison, Reply, Request};
 use crate::inputs::{Rng, fill};
+use crate::process::confine::{ConfineError, EXIT_UNCONFINED, Policy};
 
 /// Runs until standard input ends. `args` are what follows `__worker` on the command line: the limit of address space
-/// in bytes and of processor time in seconds.
+/// in bytes, of processor time in seconds, and the policy that confines this process, unless that was waived.
 ///
 /// Returns the exit code of the process.
-pub fn serve(args: &[String]) -> u8 {
+pub fn serve(args: &[OsString]) -> u8 {
     match try_serve(args) {
         Ok(()) => 0,
+        Err(error)
+            if error
+                .get_ref()
+                .is_some_and(|error| error.is::<ConfineError>()) =>
+        {
+            eprintln!("sandbox: {error}");
+            EXIT_UNCONFINED
+        }
         Err(error) => {
             eprintln!("worker: {error}");
             70
@@ -26,8 +36,14 @@ pub fn serve(args: &[String]) -> u8 {
     }
 }
 
-fn try_serve(args: &[String]) -> io::Result<()> {
+fn try_serve(args: &[OsString]) -> io::Result<()> {
     limit_self(args)?;
+    // Before the first library is loaded, and while this is the only thread.
+    if let Some((policy, _)) = args.get(2..).and_then(Policy::parse) {
+        policy.apply().map_err(io::Error::other)?;
+    } else if args.len() > 2 {
+        return Err(io::Error::other("the policy cannot be read"));
+    }
     // Whatever a kernel prints must not mix with replies: they go to a copy of standard output, and standard output
     // itself becomes standard error.
     let replies = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
@@ -60,8 +76,11 @@ fn send(out: &mut impl Write, reply: &Reply) -> io::Result<()> {
     out.flush()
 }
 
-fn limit_self(args: &[String]) -> io::Result<()> {
-    let number = |i: usize| args.get(i).and_then(|text| text.parse::<u64>().ok());
+fn limit_self(args: &[OsString]) -> io::Result<()> {
+    let number = |i: usize| {
+        args.get(i)
+            .and_then(|text| text.to_str()?.parse::<u64>().ok())
+    };
     let (Some(memory), Some(seconds)) = (number(0), number(1)) else {
         return Err(io::Error::other("expected a memory limit and a time limit"));
     };

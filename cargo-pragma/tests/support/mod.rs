@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use cargo_pragma::harness::{
     CandidateText, CrateTarget, Harness, HarnessError, HarnessRequest, build,
 };
+use cargo_pragma::process::confine::Sandbox;
 use cargo_pragma::verify::{Bench, BenchError, KernelSpec, Level, Limits, Verdict};
 use pragma_spec::{KernelAttribute, KernelSignature};
 
@@ -85,7 +86,7 @@ impl Fixture {
                 .map(|arg| (*arg).to_owned())
                 .collect(),
             cache: Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures"),
-            exe: exe(),
+            sandbox: Sandbox::required(exe()),
             color: false,
         })
     }
@@ -112,7 +113,7 @@ pub fn spec(signature: &str, attribute: &str, symbol: &str, oracle: Option<Strin
 
 /// Limits with a short timeout.
 pub fn limits() -> Limits {
-    let mut limits = Limits::new(exe());
+    let mut limits = Limits::new(Sandbox::required(exe()));
     limits.call_timeout = std::time::Duration::from_secs(5);
     limits.memory = 2 << 30;
     limits
@@ -141,7 +142,7 @@ pub fn verdict(
         guard: &spec.guard,
         shapes: &spec.shapes,
     };
-    let dir = bench.scratch().to_owned();
+    let dir = bench.candidates();
     let built = harness
         .build_candidate(&text, &dir)
         .unwrap_or_else(|error| panic!("{error:?}"));
