@@ -463,7 +463,7 @@ impl<'a> Run<'a> {
         let searched = self
             .lines
             .iter()
-            .filter(|line| line.outcome != "unliftable" && line.outcome != "failed");
+            .filter(|line| line.outcome != "unliftable");
         let proven = self.lines.iter().any(Line::is_proven);
         if searched.count() > 0 && !proven {
             let why = if self.budget_ended {

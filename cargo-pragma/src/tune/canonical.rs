@@ -11,6 +11,7 @@ use pragma_synth::lift::Lifted;
 use super::lifting::dependencies;
 use crate::discover::{self, KernelSource};
 use crate::process;
+use crate::vendor::formatted;
 
 fn file(private: &Path, fingerprint: &Fingerprint) -> PathBuf {
     private.join("canonical").join(fingerprint.hex())
@@ -112,20 +113,50 @@ pub fn diff(old: &str, new: &str) -> Vec<String> {
         .collect()
 }
 
-/// Breaks canonical text, which is long lines of tokens, where people break it.
+/// Canonical text, which is long lines of tokens, as people write it: what parses is formatted, the rest is broken where
+/// statements end.
 fn lines(text: &str) -> Vec<String> {
+    // A function is two lines, its signature and its block; every other line stands for itself.
+    let mut parts: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match parts.last_mut() {
+            Some(signature) if line.starts_with('{') => {
+                signature.push(' ');
+                signature.push_str(line);
+            }
+            _ => parts.push(line.to_owned()),
+        }
+    }
+    parts.iter().flat_map(|part| readable(part)).collect()
+}
+
+fn readable(part: &str) -> Vec<String> {
+    let (path, item) = match part.split_once(": ") {
+        Some((path, item)) if !path.contains(' ') => (Some(path), item),
+        _ => (None, part),
+    };
+    if syn::parse_str::<syn::Item>(item).is_err() {
+        return statements(part);
+    }
+    let formatted = formatted(item);
+    if formatted == item {
+        return statements(part);
+    }
+    let heading = path.map(|path| format!("{path}:"));
+    heading
+        .into_iter()
+        .chain(formatted.lines().map(str::to_owned))
+        .collect()
+}
+
+fn statements(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split(' ') {
-        for (i, part) in word.split('\n').enumerate() {
-            if i > 0 && !line.is_empty() {
-                lines.push(std::mem::take(&mut line));
-            }
-            if !line.is_empty() && !part.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(part);
+        if !line.is_empty() {
+            line.push(' ');
         }
+        line.push_str(word);
         if matches!(word, ";" | "{" | "}") {
             lines.push(std::mem::take(&mut line));
         }
@@ -142,10 +173,23 @@ mod tests {
 
     #[test]
     fn only_changes_and_their_neighbours_show() {
-        let old = "fn f ( ) { a ; b ; c ; d ; e }";
-        let new = "fn f ( ) { a ; b ; x ; d ; e }";
-        assert_eq!(diff(old, new), ["  b ;", "- c ;", "+ x ;", "  d ;"]);
+        let old = "shape ( x = [ n ] )\nfn f ( )\n{ a ( ) ; b ( ) ; c ( ) ; d ( ) ; }\n";
+        let new = "shape ( x = [ n ] )\nfn f ( )\n{ a ( ) ; b ( ) ; x ( ) ; d ( ) ; }\n";
+        if process::first_line("rustfmt", &["--version"], None).is_some() {
+            assert_eq!(
+                diff(old, new),
+                ["      b();", "-     c();", "+     x();", "      d();"]
+            );
+        } else {
+            eprintln!("skipped: rustfmt is not installed");
+        }
         assert!(diff(old, old).is_empty());
         assert_eq!(diff("", "a ;"), ["+ a ;"]);
+    }
+
+    #[test]
+    fn what_is_no_item_is_broken_at_statements() {
+        let (old, new) = ("a ; b ; c ; d ; e", "a ; b ; x ; d ; e");
+        assert_eq!(diff(old, new), ["  b ;", "- c ;", "+ x ;", "  d ;"]);
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cli::exit::{ExitCode, Failure};
+use crate::process::group;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 static INSTALL: Once = Once::new();
@@ -14,6 +15,8 @@ pub fn install() {
         // If it fails, Ctrl-C ends the process at once, which loses nothing but the last step.
         let _ = ctrlc::set_handler(|| {
             if ASKED.swap(true, Ordering::SeqCst) {
+                // They lead groups of their own, which the terminal's signals do not reach.
+                group::kill_all();
                 std::process::exit(ExitCode::Interrupted as i32);
             }
             eprintln!("\nstopping after this step; press Ctrl-C again to stop now");
