@@ -253,7 +253,7 @@ pub fn vectorizable(program: &Program, scope: &Scope, of: &Loop) -> Result<Vec<R
         stmt.walk(&mut |stmt| {
             let found = match stmt {
                 Stmt::For(_) | Stmt::While { .. } => Hazard::Body("it is not an innermost loop"),
-                Stmt::Break | Stmt::Return(_) => Hazard::Exit,
+                Stmt::Break | Stmt::Return(_) | Stmt::Decline => Hazard::Exit,
                 Stmt::Continue => Hazard::Body("it skips iterations with `continue`"),
                 Stmt::Panic => Hazard::Body("it may panic"),
                 Stmt::Alloc { .. } => Hazard::Body("it makes a temporary array"),

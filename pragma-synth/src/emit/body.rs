@@ -158,13 +158,18 @@ impl<'a> Unit<'a> {
             Stmt::Return(values) => {
                 self.fence(out);
                 let values: Vec<String> = values.iter().map(|value| native.text(value)).collect();
-                match values.as_slice() {
-                    [] => out.line("return;"),
-                    [one] => out.line(format!("return {one};")),
-                    many => out.line(format!("return ({});", many.join(", "))),
-                }
+                let value = match values.as_slice() {
+                    [one] => one.clone(),
+                    many => format!("({})", many.join(", ")),
+                };
+                out.line(match (self.program.declines(), values.is_empty()) {
+                    (true, _) => format!("return Some({value});"),
+                    (false, true) => "return;".to_owned(),
+                    (false, false) => format!("return {value};"),
+                });
             }
             Stmt::Panic => out.line("panic!(\"the function panics for these arguments\");"),
+            Stmt::Decline => out.line("return None;"),
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use pragma_spec::Target;
 
 use crate::analyze::bounds::{self, Scope};
 use crate::analyze::depend;
-use crate::ir::{BufRole, Loop, Param, Program, Returns};
+use crate::ir::{BufRole, Loop, Param, Program, Stmt};
 
 use body::Unit;
 use lines::Lines;
@@ -82,6 +82,13 @@ pub fn emit_variants(
         let mut code = Lines::at(2);
         unit.block(&mut code, &program.body, &Scope::default())?;
         unit.fence(&mut code);
+        let ended = matches!(
+            program.body.last(),
+            Some(Stmt::Return(_) | Stmt::Panic | Stmt::Decline)
+        );
+        if program.declines() && program.returns.scalars().is_empty() && !ended {
+            code.line("Some(())");
+        }
         let mut head = Lines::default();
         entry_head(&mut head, &unit);
         functions.push(format!("{}{}    }}\n}}\n", head.finish(), code.finish()));
@@ -208,24 +215,24 @@ fn entry_head(out: &mut Lines, unit: &Unit<'_>) {
             }
         }
     }
-    let mut arrow = String::new();
-    match &program.returns {
-        Returns::Nothing => {}
-        Returns::Scalars(types) => {
-            let names: Vec<&str> = types.iter().map(|scalar| scalar.name()).collect();
-            arrow = match names.as_slice() {
-                [one] => format!(" -> {one}"),
-                many => format!(" -> ({})", many.join(", ")),
-            };
-        }
-        Returns::Buffer(buf) => {
-            let decl = program.buf(*buf);
-            params.push(format!(
-                "{}: &mut [core::mem::MaybeUninit<{}>]",
-                decl.name, decl.elem
-            ));
-        }
+    for buf in program.returns.buffers() {
+        let decl = program.buf(buf);
+        params.push(format!(
+            "{}: &mut [core::mem::MaybeUninit<{}>]",
+            decl.name, decl.elem
+        ));
     }
+    let scalars = program.returns.scalars();
+    let names: Vec<&str> = scalars.iter().map(|scalar| scalar.name()).collect();
+    let value = match names.as_slice() {
+        [one] => (*one).to_owned(),
+        many => format!("({})", many.join(", ")),
+    };
+    let arrow = match (program.declines(), names.is_empty()) {
+        (true, _) => format!(" -> Option<{value}>"),
+        (false, true) => String::new(),
+        (false, false) => format!(" -> {value}"),
+    };
     signature(out, "pub unsafe fn", unit.entry, &params, &arrow);
     let mut body = Lines::at(1);
     let unproven = bounds::unproven_buffers(program);

@@ -545,9 +545,19 @@ impl<'a, S: ScalarStyle> ScalarEmitter<'a, S> {
             Stmt::Continue => line(out, indent, "continue;"),
             Stmt::Return(values) => {
                 let values: Vec<_> = values.iter().map(|value| self.expr(value)).collect();
-                line(out, indent, &self.style.returns(&values));
+                let text = self.style.returns(&values);
+                let text = match text
+                    .strip_prefix("return ")
+                    .and_then(|t| t.strip_suffix(';'))
+                {
+                    Some(value) if program.declines() => format!("return Some({value});"),
+                    None if program.declines() => "return Some(());".to_owned(),
+                    _ => text,
+                };
+                line(out, indent, &text);
             }
             Stmt::Panic => line(out, indent, &self.style.panic()),
+            Stmt::Decline => line(out, indent, "return None;"),
         }
     }
 

@@ -15,5 +15,5 @@ pub mod text;
 pub mod verify;
 
 pub use expr::{BinaryOp, CompareOp, Const, Expr, Func};
-pub use program::{BufDecl, BufId, BufRole, Param, Program, Returns, VarDecl, VarId};
+pub use program::{BufDecl, BufId, BufRole, Param, Program, Returned, Returns, VarDecl, VarId};
 pub use stmt::{Loop, Mark, Stmt, StoreHint};

@@ -73,6 +73,66 @@ pub enum Returns {
     Scalars(Vec<Scalar>),
     /// A `Vec`, held in a buffer of role `Return`.
     Buffer(BufId),
+    /// Several values of which at least one is a `Vec`, in the order of the source.
+    /// `Stmt::Return` gives the scalars among them, as for `Scalars`.
+    Mixed(Vec<Returned>),
+}
+
+/// One of several returned values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returned {
+    /// A scalar.
+    Scalar(Scalar),
+    /// A `Vec`, held in a buffer of role `Return`.
+    Buffer(BufId),
+}
+
+impl Returns {
+    /// The values one by one, in order.
+    pub fn parts(&self) -> Vec<Returned> {
+        match self {
+            Returns::Nothing => Vec::new(),
+            Returns::Scalars(scalars) => scalars.iter().map(|s| Returned::Scalar(*s)).collect(),
+            Returns::Buffer(buf) => vec![Returned::Buffer(*buf)],
+            Returns::Mixed(parts) => parts.clone(),
+        }
+    }
+
+    /// The types of the returned scalars, which `Stmt::Return` gives.
+    pub fn scalars(&self) -> Vec<Scalar> {
+        let scalar = |part: Returned| match part {
+            Returned::Scalar(scalar) => Some(scalar),
+            Returned::Buffer(_) => None,
+        };
+        self.parts().into_iter().filter_map(scalar).collect()
+    }
+
+    /// The same with every buffer replaced.
+    #[must_use]
+    pub fn map_buffers(&self, mut to: impl FnMut(BufId) -> BufId) -> Returns {
+        match self {
+            Returns::Buffer(buf) => Returns::Buffer(to(*buf)),
+            Returns::Mixed(parts) => Returns::Mixed(
+                parts
+                    .iter()
+                    .map(|part| match part {
+                        Returned::Buffer(buf) => Returned::Buffer(to(*buf)),
+                        scalar => *scalar,
+                    })
+                    .collect(),
+            ),
+            other => other.clone(),
+        }
+    }
+
+    /// The returned buffers, in order.
+    pub fn buffers(&self) -> Vec<BufId> {
+        let buffer = |part: Returned| match part {
+            Returned::Buffer(buf) => Some(buf),
+            Returned::Scalar(_) => None,
+        };
+        self.parts().into_iter().filter_map(buffer).collect()
+    }
 }
 
 /// A function over scalars and flat buffers.
@@ -152,6 +212,13 @@ impl Program {
     /// Calls `visit` on every statement, parents first, in program order.
     pub fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Stmt)) {
         self.body.iter().for_each(|stmt| stmt.walk(visit));
+    }
+
+    /// Whether the program may decline: a kernel then returns an `Option` of its result.
+    pub fn declines(&self) -> bool {
+        let mut found = false;
+        self.walk(&mut |stmt| found |= *stmt == Stmt::Decline);
+        found
     }
 
     fn fresh_name(&self, wanted: &str) -> String {

@@ -131,6 +131,9 @@ pub enum Stmt {
     Return(Vec<Expr>),
     /// The reference panics here (a failed `assert!`): a kernel must not get here.
     Panic,
+    /// Leaves the work to the reference: what happens here is not part of the program. Nothing
+    /// that a caller can see has been written before.
+    Decline,
 }
 
 impl Stmt {
@@ -175,7 +178,7 @@ impl Stmt {
             Stmt::For(inner) => vec![&inner.lo, &inner.hi],
             Stmt::While { cond, .. } | Stmt::If { cond, .. } => vec![cond],
             Stmt::Return(values) => values.iter().collect(),
-            Stmt::Break | Stmt::Continue | Stmt::Panic => Vec::new(),
+            Stmt::Break | Stmt::Continue | Stmt::Panic | Stmt::Decline => Vec::new(),
         }
     }
 
@@ -188,7 +191,7 @@ impl Stmt {
             Stmt::For(inner) => vec![&mut inner.lo, &mut inner.hi],
             Stmt::While { cond, .. } | Stmt::If { cond, .. } => vec![cond],
             Stmt::Return(values) => values.iter_mut().collect(),
-            Stmt::Break | Stmt::Continue | Stmt::Panic => Vec::new(),
+            Stmt::Break | Stmt::Continue | Stmt::Panic | Stmt::Decline => Vec::new(),
         }
     }
 }

@@ -22,6 +22,7 @@ impl Reader<'_> {
     /// `receiver.method(args)`.
     pub(super) fn method_expr(&mut self, call: &syn::ExprMethodCall) -> Lift<Value> {
         let span = call.span();
+        let failing = std::mem::take(&mut self.failing);
         let place = self.place(&call.receiver)?;
         let home = match &place {
             Place::Slot(slot, path) if path.is_empty() => Some(*slot),
@@ -48,6 +49,16 @@ impl Reader<'_> {
             let held = self.read_value(receiver)?;
             receiver = self.hold(held, "held")?;
         }
+        // What is said of an error is the reference's business.
+        if let Value::Option { some, value } = &receiver
+            && let "ok_or" | "ok_or_else" | "map_err" | "context" | "with_context" =
+                call.method.to_string().as_str()
+        {
+            return Ok(Value::Option {
+                some: some.clone(),
+                value: Box::new(self.read_value((**value).clone())?),
+            });
+        }
         let mut args = Vec::with_capacity(call.args.len());
         for (i, arg) in call.args.iter().enumerate() {
             let mut value = self.eval(arg)?;
@@ -56,7 +67,10 @@ impl Reader<'_> {
             }
             args.push(value);
         }
-        self.method(receiver, target, home, call, args)
+        self.failing = failing && matches!(receiver, Value::Struct(..));
+        let result = self.method(receiver, target, home, call, args);
+        self.failing = false;
+        result
     }
 
     fn method(
@@ -211,6 +225,7 @@ impl Reader<'_> {
                         .unwrap_or_else(|| reader.frame())
                         .clone();
                     frame.exit = Exit::Closure;
+                    frame.fails_outright = false;
                     frame.loop_base = reader.loops.len();
                     reader.frames.push(frame);
                     let env = std::mem::replace(&mut reader.env, closure.env.clone());
@@ -234,6 +249,14 @@ impl Reader<'_> {
     /// `function(args)`.
     pub(super) fn call_expr(&mut self, call: &syn::ExprCall) -> Lift<Value> {
         let span = call.span();
+        let failing = std::mem::take(&mut self.failing);
+        // What the error says is the reference's business.
+        if let syn::Expr::Path(path) = &*call.func
+            && self.local(path).is_none()
+            && matches!(path_text(&path.path).as_str(), "Err" | "Result::Err")
+        {
+            return Ok(super::returning::failed());
+        }
         let mut args = Vec::with_capacity(call.args.len());
         for (i, arg) in call.args.iter().enumerate() {
             let mut value = self.eval(arg)?;
@@ -255,7 +278,10 @@ impl Reader<'_> {
                     other => Err(self.wrong_kind(span, &other, "a function")),
                 };
             }
-            return self.call_path(path, args, span);
+            self.failing = failing;
+            let result = self.call_path(path, args, span);
+            self.failing = false;
+            return result;
         }
         match self.eval(function)? {
             Value::Callee(function) => self.apply(&function, args, span),
@@ -353,7 +379,14 @@ impl Reader<'_> {
             .split("::")
             .collect();
         match (&segments[..], args.len()) {
-            (["Some"] | ["option", "Option", "Some"] | ["Option", "Some"], 1) => {
+            (
+                ["Some" | "Ok"]
+                | ["option", "Option", "Some"]
+                | ["result", "Result", "Ok"]
+                | ["Option", "Some"]
+                | ["Result", "Ok"],
+                1,
+            ) => {
                 return Ok(some(args.remove(0)));
             }
             (["Vec", "new"] | ["vec", "Vec", "new"], 0) => {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fold;
-use crate::ir::{BufId, BufRole, Expr, Param, Program, Returns, Stmt, VarId};
+use crate::ir::{BufId, BufRole, Expr, Param, Program, Stmt, VarId};
 
 /// Applies `edit` to every expression, bottom-up.
 pub(super) fn edit_exprs(body: &mut [Stmt], edit: &mut dyn FnMut(Expr) -> Expr) {
@@ -290,9 +290,7 @@ pub(super) fn compact(program: &mut Program) {
             Param::Dim(_) => {}
         }
     }
-    if let Returns::Buffer(buf) = &program.returns {
-        bufs.insert(*buf);
-    }
+    bufs.extend(program.returns.buffers());
     let new_var: BTreeMap<VarId, VarId> = vars
         .iter()
         .enumerate()
@@ -328,9 +326,7 @@ pub(super) fn compact(program: &mut Program) {
             Param::Dim(_) => {}
         }
     }
-    if let Returns::Buffer(buf) = &mut program.returns {
-        *buf = buf_of(*buf);
-    }
+    program.returns = program.returns.map_buffers(buf_of);
     let mut index = 0;
     program.vars.retain(|_| {
         index += 1;

@@ -84,6 +84,7 @@ impl Reader<'_> {
         if let syn::Expr::Let(cond) = &*inner.cond {
             return self.if_let(inner, cond);
         }
+        self.learn_from_guard(inner)?;
         let cond = self.eval(&inner.cond)?;
         if cond == Value::Never {
             return Ok(Value::Never);

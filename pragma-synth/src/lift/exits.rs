@@ -21,6 +21,30 @@ impl Reader<'_> {
 
     /// `return value`.
     pub(super) fn leave(&mut self, value: Value, span: Span) -> Lift<Value> {
+        let value = self.target(value, span)?;
+        if self.frame().fails_outright
+            && let Value::Option { some, value: inner } = &value
+            && !matches!(self.frame().exit, Exit::Kernel | Exit::Closure)
+        {
+            match fold::as_bool(some) {
+                Some(false) => {
+                    self.emit(Stmt::Decline);
+                    return Ok(Value::Never);
+                }
+                Some(true) => {}
+                None => {
+                    let none = fold::not(some.clone());
+                    self.emit_if(none, vec![Stmt::Decline], Vec::new());
+                    let some = some.clone();
+                    self.assume(&some);
+                    let sure = Value::Option {
+                        some: bool_const(true),
+                        value: inner.clone(),
+                    };
+                    return self.leave(sure, span);
+                }
+            }
+        }
         match self.frame().exit.clone() {
             Exit::Kernel => {
                 self.leave_kernel(value, span, false)?;
@@ -86,7 +110,7 @@ impl Reader<'_> {
             {
                 return self.split(inner, rest, tail);
             }
-            let soft = self.is_soft() && returns_early(stmt);
+            let soft = self.is_soft() && returns_early(stmt, self.frame().fails_outright);
             let value = self.statement(stmt, last)?;
             if value == Value::Never {
                 return Ok(Value::Never);
@@ -123,7 +147,11 @@ impl Reader<'_> {
             return false;
         }
         match tail {
-            Tail::Function => self.is_soft() && ends_in_return(&inner.then_branch),
+            Tail::Function => {
+                self.is_soft()
+                    && ends_in_return(&inner.then_branch)
+                    && block_returns(&inner.then_branch, self.frame().fails_outright)
+            }
             Tail::Loop => ends_in_continue(&inner.then_branch),
             Tail::No => false,
         }
@@ -131,6 +159,7 @@ impl Reader<'_> {
 
     fn split(&mut self, inner: &syn::ExprIf, rest: &[syn::Stmt], tail: Tail) -> Lift<Value> {
         let span = inner.span();
+        self.learn_from_guard(inner)?;
         let cond = self.eval(&inner.cond)?;
         let cond = self.boolean(cond, inner.cond.span())?;
         match fold::as_bool(&cond) {
@@ -231,7 +260,7 @@ impl Reader<'_> {
         written: &Written,
         span: Span,
     ) -> Lift<Value> {
-        if !early(block) {
+        if !early(block, self.frame().fails_outright) {
             if let Some(frame) = self.frames.last_mut() {
                 frame.exit = Exit::Tail;
             }
@@ -282,43 +311,96 @@ enum Tail {
     Loop,
 }
 
-struct Returns(bool);
+/// Finds what returns from the function: all but failures, if those end the kernel.
+struct Returns {
+    fails_outright: bool,
+    found: bool,
+}
 
 impl<'ast> Visit<'ast> for Returns {
     fn visit_expr(&mut self, expr: &'ast syn::Expr) {
         match expr {
-            syn::Expr::Return(_) | syn::Expr::Try(_) => self.0 = true,
+            syn::Expr::Return(inner) => {
+                let fails = inner.expr.as_deref().is_some_and(is_failure);
+                self.found |= !(fails && self.fails_outright);
+            }
+            syn::Expr::Try(inner) => {
+                self.found |= !self.fails_outright;
+                visit::visit_expr(self, &inner.expr);
+            }
             syn::Expr::Closure(_) => {}
             _ => visit::visit_expr(self, expr),
         }
     }
+    fn visit_macro(&mut self, mac: &'ast syn::Macro) {
+        self.found |= super::macros::fails(mac) && !self.fails_outright;
+    }
     fn visit_item(&mut self, _: &'ast syn::Item) {}
 }
 
-fn returns_early(stmt: &syn::Stmt) -> bool {
-    let mut finder = Returns(false);
-    finder.visit_stmt(stmt);
-    finder.0
+/// Whether a block does nothing but fail or panic.
+pub(super) fn only_fails(block: &syn::Block) -> bool {
+    let panics = |mac: &syn::Macro| {
+        super::macros::fails(mac) && !mac.path.is_ident("ensure")
+            || ["panic", "unreachable", "unimplemented", "todo"]
+                .iter()
+                .any(|name| mac.path.is_ident(name))
+    };
+    match &block.stmts[..] {
+        [syn::Stmt::Expr(syn::Expr::Return(inner), _)] => {
+            inner.expr.as_deref().is_some_and(is_failure)
+        }
+        [syn::Stmt::Expr(syn::Expr::Macro(inner), _)] => panics(&inner.mac),
+        [syn::Stmt::Macro(inner)] => panics(&inner.mac),
+        _ => false,
+    }
 }
 
-fn block_returns(block: &syn::Block) -> bool {
-    let mut finder = Returns(false);
-    finder.visit_block(block);
-    finder.0
+/// Whether an expression is `Err(..)` or `None`.
+pub(super) fn is_failure(expr: &syn::Expr) -> bool {
+    match expr {
+        syn::Expr::Call(call) => {
+            matches!(&*call.func, syn::Expr::Path(path) if path.path.is_ident("Err"))
+        }
+        syn::Expr::Path(path) => path.path.is_ident("None"),
+        syn::Expr::Paren(inner) => is_failure(&inner.expr),
+        _ => false,
+    }
+}
+
+fn returns_early(stmt: &syn::Stmt, fails_outright: bool) -> bool {
+    let mut finder = Returns {
+        fails_outright,
+        found: false,
+    };
+    finder.visit_stmt(stmt);
+    finder.found
+}
+
+fn block_returns(block: &syn::Block, fails_outright: bool) -> bool {
+    block
+        .stmts
+        .iter()
+        .any(|stmt| returns_early(stmt, fails_outright))
 }
 
 /// Whether a body returns from anywhere but its last statement.
-fn early(block: &syn::Block) -> bool {
+fn early(block: &syn::Block, fails_outright: bool) -> bool {
     match block.stmts.split_last() {
         Some((syn::Stmt::Expr(syn::Expr::Return(inner), _), before)) => {
-            before.iter().any(returns_early)
+            before
+                .iter()
+                .any(|stmt| returns_early(stmt, fails_outright))
                 || inner.expr.as_ref().is_some_and(|expr| {
-                    let mut finder = Returns(false);
+                    let mut finder = Returns {
+                        fails_outright,
+                        found: false,
+                    };
                     finder.visit_expr(expr);
-                    finder.0
+                    finder.found
                 })
         }
-        _ => block_returns(block),
+        _ => block_returns(block, fails_outright),
     }
 }
 

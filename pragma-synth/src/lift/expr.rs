@@ -97,12 +97,7 @@ impl Reader<'_> {
             syn::Expr::Macro(inner) => self.macro_expr(&inner.mac),
             syn::Expr::Struct(inner) => self.struct_expr(inner),
             syn::Expr::Let(_) => Err(self.unknown(span, "`let` in this condition")),
-            syn::Expr::Try(_) => Err(self.refuse(
-                span,
-                "`?` is not understood",
-                "a kernel returns scalars, slices or a `Vec`, not a `Result`",
-                "check the arguments before the function that is tuned",
-            )),
+            syn::Expr::Try(inner) => self.try_expr(inner),
             syn::Expr::Async(_) | syn::Expr::Await(_) => Err(self.unknown(span, "async code")),
             _ => Err(self.unknown(span, "this expression")),
         }

@@ -13,7 +13,7 @@ use super::poly::Poly;
 use super::reader::Reader;
 use super::shapes::Origin;
 use super::{Lifted, function};
-use crate::ir::{BufId, BufRole, Expr, Param, Program, Returns, Stmt, VarId};
+use crate::ir::{BufId, BufRole, Expr, Param, Program, Stmt, VarId};
 
 /// Turns a finished pass into its result.
 #[expect(clippy::result_large_err, reason = "as for `lift`")]
@@ -47,6 +47,18 @@ fn finish_inner(reader: &mut Reader<'_>) -> Result<Lifted, Interrupt> {
     fold_temporaries(program, &reader.temporaries, &reader.open_casts);
     drop_dead(program);
     freeze(program);
+    super::hoist::trim_declines(&mut program.body);
+    if !super::hoist::hoist_declines(program) {
+        let span = reader.request.function.sig.ident.span();
+        return Err(reader.refuse(
+            span,
+            "the function may fail after it has written something",
+            "a kernel hands a call that fails over to the reference, which must find all \
+             arguments as they were",
+            "check everything that can fail before the first write",
+        ));
+    }
+    drop_dead(program);
     compact(program);
     // rustc has accepted the function, so what it was read as should be well-formed too; where
     // it is not, something was misread.
@@ -73,12 +85,12 @@ fn finish_inner(reader: &mut Reader<'_>) -> Result<Lifted, Interrupt> {
 
 /// A returned `Vec` that is filled element by element needs no first filling.
 fn drop_needless_fills(reader: &mut Reader<'_>) {
-    if let Returns::Buffer(returned) = reader.program.returns
-        && reader.complete.contains(&returned)
-    {
-        let mut body = std::mem::take(&mut reader.program.body);
-        body.retain(|stmt| !matches!(stmt, Stmt::Alloc { buf, .. } if *buf == returned));
-        reader.program.body = body;
+    for returned in reader.program.returns.buffers() {
+        if reader.complete.contains(&returned) {
+            let mut body = std::mem::take(&mut reader.program.body);
+            body.retain(|stmt| !matches!(stmt, Stmt::Alloc { buf, .. } if *buf == returned));
+            reader.program.body = body;
+        }
     }
 }
 
@@ -199,11 +211,11 @@ fn name_sizes(reader: &mut Reader<'_>) -> Result<Vec<(String, Shape)>, Interrupt
             id,
         ));
     }
-    if let (Some(len), Returns::Buffer(buf)) = (&reader.returned_len, &reader.program.returns) {
-        let len = reader.table.resolve(len);
-        let given = reader.request.attribute.shape("return").cloned();
+    for returned in &reader.returned {
+        let len = reader.table.resolve(&returned.len);
+        let given = reader.request.attribute.shape(&returned.name).cloned();
         // Where its elements came from says most about its extents.
-        lens.push(("return".to_owned(), len, given, Some(*buf)));
+        lens.push((returned.name.clone(), len, given, Some(returned.buf)));
     }
     let mut used: Vec<usize> = Vec::new();
     let mut shapes = Vec::new();

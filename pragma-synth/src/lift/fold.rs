@@ -179,8 +179,12 @@ pub(super) fn select(cond: Expr, then: Expr, otherwise: Expr) -> Expr {
     if then == otherwise && pure(&cond) {
         return then;
     }
-    if as_bool(&then) == Some(true) && as_bool(&otherwise) == Some(false) {
-        return cond;
+    match (as_bool(&then), as_bool(&otherwise)) {
+        (Some(true), Some(false)) => return cond,
+        (Some(false), Some(true)) => return not(cond),
+        (Some(false), None) => return binary(BinaryOp::And, not(cond), otherwise),
+        (None, Some(false)) => return binary(BinaryOp::And, cond, then),
+        _ => {}
     }
     Expr::Select {
         cond: Box::new(cond),

@@ -1,6 +1,6 @@
 //! The kernel function itself: its parameters, its body, what it returns.
 
-use pragma_spec::{ParamKind, ReturnSig, Scalar, Shape};
+use pragma_spec::{ParamKind, Scalar, Shape};
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 
@@ -10,7 +10,7 @@ use super::shapes::{Origin, ShapeTable};
 use super::types::{Ty, Written};
 use super::value::{Own, Value, View};
 use super::{KernelRequest, items};
-use crate::ir::{BufRole, Expr, Param, Returns, Stmt};
+use crate::ir::{BufRole, Expr, Param};
 
 /// The file of the kernel function.
 fn file<'a>(request: &KernelRequest<'a>) -> &'a str {
@@ -85,14 +85,11 @@ impl Reader<'_> {
             local_items: Vec::new(),
             self_type: None,
             loop_base: 0,
+            fails_outright: false,
         });
         self.assume_extents();
         self.parameters()?;
-        self.program.returns = match &request.signature.returns {
-            ReturnSig::Nothing | ReturnSig::Vec(_) => Returns::Nothing,
-            ReturnSig::Scalar(scalar) => Returns::Scalars(vec![*scalar]),
-            ReturnSig::Tuple(scalars) => Returns::Scalars(scalars.clone()),
-        };
+        self.begin_returns();
         let block = &request.function.block;
         let value = self.body(block)?;
         if value != Value::Never {
@@ -215,109 +212,6 @@ impl Reader<'_> {
         self.buf_params.insert(buf, index);
         let len = self.table.len(index);
         Self::whole(buf, self.table.interner.expr(&len), own)
-    }
-
-    /// Leaves the kernel with `value`: `return value`, or the end of its body.
-    pub(super) fn leave_kernel(&mut self, value: Value, span: Span, at_end: bool) -> Lift<()> {
-        let returns = self.request.signature.returns.clone();
-        match returns {
-            ReturnSig::Nothing => {
-                if !at_end {
-                    self.emit(Stmt::Return(Vec::new()));
-                }
-                Ok(())
-            }
-            ReturnSig::Scalar(scalar) => {
-                let num = self.num(value, span)?;
-                self.unify(num.ty, Ty::Known(scalar), span)?;
-                self.emit(Stmt::Return(vec![num.expr]));
-                Ok(())
-            }
-            ReturnSig::Tuple(scalars) => {
-                let Value::Tuple(parts) = self.read_value(value)? else {
-                    return Err(self.unknown(span, "what the function returns"));
-                };
-                let mut values = Vec::with_capacity(parts.len());
-                for (part, scalar) in parts.into_iter().zip(scalars) {
-                    let num = self.num(part, span)?;
-                    self.unify(num.ty, Ty::Known(scalar), span)?;
-                    values.push(num.expr);
-                }
-                self.emit(Stmt::Return(values));
-                Ok(())
-            }
-            ReturnSig::Vec(scalar) => self.return_vec(value, scalar, span, at_end),
-        }
-    }
-
-    fn return_vec(&mut self, value: Value, scalar: Scalar, span: Span, at_end: bool) -> Lift<()> {
-        let Value::View(view) = value else {
-            return Err(self.unknown(span, "the `Vec` that the function returns"));
-        };
-        self.unify(self.elem_ty(view.buf), Ty::Known(scalar), span)?;
-        if !at_end {
-            return Err(self.refuse(
-                span,
-                "a `Vec` is returned from the middle of the function",
-                "a kernel writes its result into memory that is allocated before it runs, so its \
-                 length must be the same on every path",
-                "return the `Vec` at the end only, or take `out: &mut [_]`",
-            ));
-        }
-        let local = self.program.buf(view.buf).role == BufRole::Local;
-        if view.own != Own::Vec || !local || view.offset != Expr::index(0) {
-            return Err(self.refuse(
-                span,
-                "the returned `Vec` is not one that the function fills",
-                "a kernel writes its result into memory that is allocated before it runs",
-                "fill a `vec![..]` of the right length and return that, or use `.collect()`",
-            ));
-        }
-        let len = self.poly(&view.len);
-        if !self.table.is_size(&len) {
-            return Err(self.refuse(
-                span,
-                "the length of the returned `Vec` depends on data",
-                "a kernel writes its result into memory that is allocated before it runs",
-                "take `out: &mut [_]`, or return a `Vec` whose length follows from the arguments",
-            ));
-        }
-        if let Some(given) = self.request.attribute.shape("return").cloned() {
-            let mut product = super::poly::Poly::constant(1);
-            for extent in &given.0 {
-                let expr = self.table.expr_of(extent);
-                product = product.mul(&self.poly(&expr));
-            }
-            if product != len {
-                self.learn_equal(&view.len, &self.table.interner.expr(&product))?;
-                let params: Vec<String> = self
-                    .request
-                    .signature
-                    .params
-                    .iter()
-                    .map(|param| param.name.clone())
-                    .collect();
-                let mut table = self.table.clone();
-                table.name_all(&params);
-                let found = table
-                    .dim_expr(&len)
-                    .map_or_else(|| "?".to_owned(), |len| len.to_string());
-                return Err(self.refuse(
-                    span,
-                    format!("`shape(return = {given})` does not say the length of this `Vec`"),
-                    format!("the function returns `{found}` elements"),
-                    format!("write `shape(return = [{found}])`"),
-                ));
-            }
-        }
-        // The result is allocated by the caller; what fills all of it needs no first filling.
-        if self.tables.values().any(|table| table.buf == view.buf) {
-            return Err(self.unknown(span, "returning a constant table"));
-        }
-        self.program.bufs[view.buf.0 as usize].role = BufRole::Return;
-        self.program.returns = Returns::Buffer(view.buf);
-        self.returned_len = Some(len);
-        Ok(())
     }
 
     /// The module's `const`s, helper functions and the like in a block are items of the frame.

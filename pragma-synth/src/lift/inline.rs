@@ -64,6 +64,7 @@ impl Reader<'_> {
             },
             self_type: callee.self_type.clone(),
             loop_base: self.loops.len(),
+            fails_outright: std::mem::take(&mut self.failing),
         };
         self.explicit_generics(callee, &mut frame)?;
         self.deeper(span, |reader| {

@@ -13,6 +13,14 @@ use super::value::Value;
 use crate::ir::{CompareOp, Expr, Stmt};
 use pragma_spec::Scalar;
 
+/// Whether a macro returns an error from the function.
+pub(super) fn fails(mac: &syn::Macro) -> bool {
+    mac.path
+        .segments
+        .last()
+        .is_some_and(|last| last.ident == "bail" || last.ident == "ensure")
+}
+
 struct Args(Punctuated<syn::Expr, syn::Token![,]>);
 
 impl Parse for Args {
@@ -30,6 +38,29 @@ impl Reader<'_> {
         };
         if name == "vec" {
             return self.vec_macro(mac);
+        }
+
+        if name == "bail" {
+            return self.leave(super::returning::failed(), span);
+        }
+        if name == "ensure" {
+            let Ok(args) = mac.parse_body::<Args>() else {
+                return Err(self.unknown(span, "this `ensure!`"));
+            };
+            let Some(cond) = args.0.first() else {
+                return Err(self.unknown(span, "this `ensure!`"));
+            };
+            let cond = self.eval(cond)?;
+            let cond = self.boolean(cond, span)?;
+            if fold::as_bool(&cond) == Some(true) {
+                return Ok(Value::Unit);
+            }
+            return self.two_ways(
+                fold::not(cond),
+                span,
+                &mut |reader| reader.leave(super::returning::failed(), span),
+                &mut |_| Ok(Value::Unit),
+            );
         }
         if matches!(
             name.as_str(),
@@ -112,6 +143,35 @@ impl Reader<'_> {
             }
             syn::Expr::Paren(inner) => self.learn_from(&inner.expr, debug),
             _ => Ok(false),
+        }
+    }
+
+    /// `if a.len() != b.len() { return Err(..) }` teaches a shape as an assertion does.
+    pub(super) fn learn_from_guard(&mut self, inner: &syn::ExprIf) -> Lift<()> {
+        let outright = self.fails_outright() && self.loops.is_empty();
+        if outright && inner.else_branch.is_none() && super::exits::only_fails(&inner.then_branch) {
+            self.learn_opposite(&inner.cond)?;
+        }
+        Ok(())
+    }
+
+    /// Learns from a condition that does not hold where the function goes on.
+    fn learn_opposite(&mut self, cond: &syn::Expr) -> Lift<()> {
+        match cond {
+            syn::Expr::Paren(inner) => self.learn_opposite(&inner.expr),
+            syn::Expr::Binary(binary) if matches!(binary.op, syn::BinOp::Or(_)) => {
+                self.learn_opposite(&binary.left)?;
+                self.learn_opposite(&binary.right)
+            }
+            syn::Expr::Binary(binary)
+                if matches!(binary.op, syn::BinOp::Ne(_))
+                    && !super::expr::may_change(&binary.left)
+                    && !super::expr::may_change(&binary.right) =>
+            {
+                self.assert_equal(&binary.left, &binary.right, true, cond.span())?;
+                Ok(())
+            }
+            _ => Ok(()),
         }
     }
 

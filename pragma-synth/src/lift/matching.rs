@@ -152,7 +152,10 @@ impl Reader<'_> {
                 }
                 Ok(all)
             }
-            syn::Pat::TupleStruct(inner) if inner.path.is_ident("Some") => {
+            syn::Pat::TupleStruct(inner) if inner.path.is_ident("Err") => {
+                self.is_variant(value, false, span)
+            }
+            syn::Pat::TupleStruct(inner) if is_success(&inner.path) => {
                 let holds = self.is_variant(value, true, span)?;
                 let (Value::Option { value, .. }, Some(elem)) = (value, inner.elems.first()) else {
                     return Ok(holds);
@@ -223,7 +226,21 @@ impl Reader<'_> {
                 }
                 Ok(())
             }
-            syn::Pat::TupleStruct(inner) if inner.path.is_ident("Some") => {
+            syn::Pat::TupleStruct(inner)
+                if inner.path.is_ident("Err")
+                    && inner.elems.iter().all(|elem| {
+                        matches!(elem, syn::Pat::Wild(_) | syn::Pat::Rest(_))
+                    }) =>
+            {
+                Ok(())
+            }
+            syn::Pat::TupleStruct(inner) if inner.path.is_ident("Err") => Err(self.refuse(
+                span,
+                "the error of a `Result` is looked at",
+                "a kernel knows only that something failed: what failed is the reference's business",
+                "write `Err(_)`, or return the error with `?`",
+            )),
+            syn::Pat::TupleStruct(inner) if is_success(&inner.path) => {
                 match (value, inner.elems.first()) {
                     (Value::Option { value, .. }, Some(elem)) => self.bind_matched(elem, value),
                     _ => Err(self.wrong_kind(span, value, "an `Option`")),
@@ -307,16 +324,27 @@ impl Reader<'_> {
                 Ok(value)
             }
             ("unwrap_unchecked", 0) => Ok(value),
-            ("is_some", 0) => Ok(Value::Scalar(bool_num(some))),
-            ("is_none", 0) => Ok(Value::Scalar(bool_num(fold::not(some)))),
+            ("is_some" | "is_ok", 0) => Ok(Value::Scalar(bool_num(some))),
+            ("is_none" | "is_err", 0) => Ok(Value::Scalar(bool_num(fold::not(some)))),
+            // Read where it is known to exist.
+            ("copied" | "cloned", 0) if !always && self.is_fixed_element(&value) => {
+                Ok(Value::Option {
+                    some,
+                    value: Box::new(value),
+                })
+            }
             ("copied" | "cloned", 0) => {
+                self.certain(always, &value, span)?;
                 let value = self.by_value(value, span)?;
                 Ok(Value::Option {
                     some,
                     value: Box::new(value),
                 })
             }
-            ("as_ref" | "as_deref" | "as_mut" | "clone", 0) => Ok(Value::Option {
+            (
+                "as_ref" | "as_deref" | "as_mut" | "clone" | "ok" | "to_owned" | "as_deref_mut",
+                0,
+            ) => Ok(Value::Option {
                 some,
                 value: Box::new(value),
             }),
@@ -383,6 +411,96 @@ impl Reader<'_> {
                     },
                 )
             }
+            ("map_or_else", 2) => {
+                let function = self.function_arg(args.pop(), span)?;
+                let other = self.function_arg(args.pop(), span)?;
+                if always {
+                    return self.apply(&function, vec![value], span);
+                }
+                if never {
+                    return self.apply(&other, Vec::new(), span);
+                }
+                self.two_ways(
+                    some,
+                    span,
+                    &mut |reader| reader.apply(&function, vec![value.clone()], span),
+                    &mut |reader| reader.apply(&other, Vec::new(), span),
+                )
+            }
+            ("is_some_and" | "is_none_or", 1) => {
+                let function = self.function_arg(args.pop(), span)?;
+                let absent = Value::Scalar(bool_num(bool_const(name == "is_none_or")));
+                if always {
+                    return self.apply(&function, vec![value], span);
+                }
+                if never {
+                    return Ok(absent);
+                }
+                self.two_ways(
+                    some,
+                    span,
+                    &mut |reader| reader.apply(&function, vec![value.clone()], span),
+                    &mut |_| Ok(absent.clone()),
+                )
+            }
+            ("filter", 1) => {
+                let function = self.function_arg(args.pop(), span)?;
+                if never {
+                    return Ok(super::returning::failed());
+                }
+                let kept = self.two_ways(
+                    some,
+                    span,
+                    &mut |reader| reader.apply(&function, vec![value.clone()], span),
+                    &mut |_| Ok(Value::Scalar(bool_num(bool_const(false)))),
+                )?;
+                Ok(Value::Option {
+                    some: self.boolean(kept, span)?,
+                    value: Box::new(value),
+                })
+            }
+            ("and_then", 1) => {
+                let function = self.function_arg(args.pop(), span)?;
+                if never {
+                    return Ok(super::returning::failed());
+                }
+                if always {
+                    return self.apply(&function, vec![value], span);
+                }
+                self.two_ways(
+                    some,
+                    span,
+                    &mut |reader| reader.apply(&function, vec![value.clone()], span),
+                    &mut |_| Ok(super::returning::failed()),
+                )
+            }
+            ("or" | "or_else", 1) => {
+                if always {
+                    return Ok(Value::Option {
+                        some,
+                        value: Box::new(value),
+                    });
+                }
+                let other = args.remove(0);
+                let mut absent = |reader: &mut Self| match &other {
+                    Value::Callee(function) => reader.apply(function, Vec::new(), span),
+                    other => Ok(other.clone()),
+                };
+                if never {
+                    return absent(self);
+                }
+                self.two_ways(
+                    some,
+                    span,
+                    &mut |_| {
+                        Ok(Value::Option {
+                            some: bool_const(true),
+                            value: Box::new(value.clone()),
+                        })
+                    },
+                    &mut absent,
+                )
+            }
             ("map_or", 2) => {
                 let function = self.function_arg(args.pop(), span)?;
                 let other = args.remove(0);
@@ -406,10 +524,36 @@ impl Reader<'_> {
         }
     }
 
+    /// Whether a value refers to an element that nothing changes.
+    fn is_fixed_element(&self, value: &Value) -> bool {
+        matches!(value, Value::Ref(place, _) if matches!(**place, super::value::Place::Elem(buf, _)
+            if self.program.buf(buf).role == crate::ir::BufRole::Input))
+    }
+
+    /// Refuses to read an element that may not exist.
+    pub(super) fn certain(&self, always: bool, value: &Value, span: Span) -> Lift<()> {
+        let element = matches!(value, Value::Ref(place, _)
+            if matches!(**place, super::value::Place::Elem(..)));
+        if always || !element {
+            return Ok(());
+        }
+        Err(self.refuse(
+            span,
+            "it is not known that this element exists",
+            "its value would be read before that is checked",
+            "test the length with `if`, then index",
+        ))
+    }
+
     fn function_arg(&mut self, arg: Option<Value>, span: Span) -> Lift<Callee> {
         match arg {
             Some(Value::Callee(function)) => Ok(function),
             _ => Err(self.unknown(span, "this closure")),
         }
     }
+}
+
+/// Whether a pattern names `Some` or `Ok`.
+fn is_success(path: &syn::Path) -> bool {
+    path.is_ident("Some") || path.is_ident("Ok")
 }

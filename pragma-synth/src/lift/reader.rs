@@ -12,6 +12,7 @@ use proc_macro2::Span;
 use super::error::{Interrupt, Lift, SourceSpan, Unliftable};
 use super::items::Items;
 use super::poly::Poly;
+use super::returning::ReturnedVec;
 use super::shapes::ShapeTable;
 use super::types::{Class, Ty, TypeTable, Written};
 use super::value::{Elem, Env, Num, Own, SlotId, Value, View};
@@ -69,6 +70,8 @@ pub(super) struct Frame {
     pub(super) self_type: Option<String>,
     /// Loops that were open when the function was entered.
     pub(super) loop_base: usize,
+    /// Whether an error of it ends the kernel at once: it is called under `?` only.
+    pub(super) fails_outright: bool,
 }
 
 /// A loop being read.
@@ -129,8 +132,10 @@ pub(super) struct Reader<'a> {
     pub(super) local_lens: BTreeMap<BufId, Expr>,
     /// Buffers of which every element is written, and none read before that.
     pub(super) complete: BTreeSet<BufId>,
-    /// The length of the returned `Vec`.
-    pub(super) returned_len: Option<Poly>,
+    /// The returned `Vec`s, in order.
+    pub(super) returned: Vec<ReturnedVec>,
+    /// Whether the call being read stands under a `?` that ends the kernel.
+    pub(super) failing: bool,
     pub(super) depth: usize,
     pub(super) emitted: usize,
 }
@@ -171,7 +176,8 @@ impl<'a> Reader<'a> {
             open_casts: Vec::new(),
             local_lens: BTreeMap::new(),
             complete: BTreeSet::new(),
-            returned_len: None,
+            returned: Vec::new(),
+            failing: false,
             depth: 0,
             emitted: 0,
         }

@@ -201,15 +201,22 @@ impl Reader<'_> {
     }
 
     fn optional_element(&mut self, view: &View, some: Expr, at: Expr, span: Span) -> Lift<Value> {
-        if some != bool_const(true) {
-            return Err(self.refuse(
-                span,
-                "it is not known that this element exists",
-                "its value would be read before that is checked",
-                "test the length with `if`, then index",
-            ));
-        }
-        let place = self.element(view, at)?;
+        let place = if some == bool_const(true) {
+            self.element(view, at)?
+        } else {
+            // Whoever looks at the element has found that there is one.
+            let scaled = fold::binary(BinaryOp::Mul, at, Expr::index(view.elem.size()));
+            let offset = fold::binary(BinaryOp::Add, view.offset.clone(), scaled);
+            if view.elem != super::value::Elem::Scalar {
+                return Err(self.refuse(
+                    span,
+                    "it is not known that this element exists",
+                    "its value would be read before that is checked",
+                    "test the length with `if`, then index",
+                ));
+            }
+            Place::Elem(view.buf, offset)
+        };
         Ok(Value::Option {
             some,
             value: Box::new(Value::Ref(Box::new(place), false)),

@@ -76,6 +76,7 @@ impl Reader<'_> {
                 Value::Struct(kind, cells)
             }
             Value::Option { some, value } => {
+                self.certain(super::fold::as_bool(&some) == Some(true), &value, span)?;
                 let known = bool_num(some);
                 let flag = self.cell(&format!("{name}_some"), known);
                 let value = Box::new(self.storage(name, *value, span)?);
@@ -148,10 +149,14 @@ impl Reader<'_> {
             }
             (Value::Option { some, value }, Value::Option { some: s, value: v }) => {
                 if let Expr::Var(flag) = some {
-                    writes.push((*flag, s));
+                    writes.push((*flag, s.clone()));
                 }
                 if *v == Value::Unit {
                     return Ok(()); // `None`: what it would hold is never read
+                }
+                self.certain(super::fold::as_bool(&s) == Some(true), &v, span)?;
+                if matches!(*v, Value::View(_)) && **value != *v {
+                    return Err(self.unknown(span, "a slice that depends on data"));
                 }
                 self.plan_assign(value, *v, span, writes)
             }

@@ -70,7 +70,7 @@ impl Reader<'_> {
                         Written::List(Box::new(inner))
                     });
                 }
-                "Option" => return Ok(Written::Option(Box::new(argument(self)?))),
+                "Option" | "Result" => return Ok(Written::Option(Box::new(argument(self)?))),
                 "Self" => {
                     let kind = self.frame().self_type.clone();
                     return Ok(Written::Named(kind.unwrap_or_default()));

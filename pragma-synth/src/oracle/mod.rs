@@ -23,7 +23,7 @@ use pragma_spec::{Guard, GuardError, GuardParam, KernelSignature, Scalar, Shape}
 
 use crate::emit::scalar::{ScalarStyle, emit_scalar};
 use crate::ir::verify::{VerifyError, verify};
-use crate::ir::{BufDecl, BufRole, Param, Program, Returns, Stmt};
+use crate::ir::{BufDecl, BufRole, Param, Program, Returned, Stmt};
 use style::DualStyle;
 
 /// The exported symbol.
@@ -146,8 +146,8 @@ fn plan(program: &Program, signature: &KernelSignature) -> Result<Guard, GuardEr
             Param::Scalar(_) => {}
         }
     }
-    if let Returns::Buffer(buf) = &program.returns {
-        shapes.push(("return".to_owned(), program.buf(*buf).shape.clone()));
+    if let [Returned::Buffer(buf)] = program.returns.parts()[..] {
+        shapes.push(("return".to_owned(), program.buf(buf).shape.clone()));
     }
     Guard::plan(&program.dims, &params, &shapes)
 }
@@ -205,30 +205,35 @@ fn write_run(out: &mut String, program: &Program) {
             Param::Dim(_) => {}
         }
     }
-    let mut result = String::new();
-    match &program.returns {
-        Returns::Nothing => {}
-        Returns::Buffer(buf) => {
-            let decl = program.buf(*buf);
-            let ty = style.type_name(decl.elem);
-            let _ = writeln!(out, "    {}: &mut [{ty}],", decl.name);
-        }
-        Returns::Scalars(scalars) => {
-            // A tuple even of one, so that the entry treats all alike.
-            let types: Vec<_> = scalars.iter().map(|s| style.type_name(*s) + ",").collect();
-            result = format!(" -> ({})", types.join(" "));
-        }
+    for buf in program.returns.buffers() {
+        let decl = program.buf(buf);
+        let ty = style.type_name(decl.elem);
+        let _ = writeln!(out, "    {}: &mut [{ty}],", decl.name);
     }
-    let _ = writeln!(out, "){result} {{");
+    // A tuple even of one, so that the entry treats all alike.
+    let types: Vec<_> = program
+        .returns
+        .scalars()
+        .iter()
+        .map(|scalar| style.type_name(*scalar) + ",")
+        .collect();
+    let result = match program.declines() {
+        true => format!("Option<({})>", types.join(" ")),
+        false => format!("({})", types.join(" ")),
+    };
+    let _ = writeln!(out, ") -> {result} {{");
     out.push_str(&emit_scalar(program, &style, 1));
-    if !result.is_empty() && !matches!(program.body.last(), Some(Stmt::Return(_))) {
+    let ended = matches!(program.body.last(), Some(Stmt::Return(_) | Stmt::Decline));
+    if !types.is_empty() && !ended {
         // Every path has returned, which the compiler may not see.
         out.push_str("    unreachable!()\n");
+    } else if program.declines() && !ended {
+        out.push_str("    Some(())\n");
     }
     out.push_str("}\n\n");
 }
 
-/// The buffers whose final content is a result, with the entry's variable for each.
+/// The parameters whose final content is a result, with the entry's variable for each.
 fn results(program: &Program) -> Vec<(String, &BufDecl)> {
     let params = program.params.iter().enumerate();
     let mutable = params.filter_map(|(i, param)| match param {
@@ -237,11 +242,7 @@ fn results(program: &Program) -> Vec<(String, &BufDecl)> {
         }
         _ => None,
     });
-    let returned = match &program.returns {
-        Returns::Buffer(buf) => Some(("returned".to_owned(), program.buf(*buf))),
-        _ => None,
-    };
-    mutable.chain(returned).collect()
+    mutable.collect()
 }
 
 /// The exported function. Its variables are `p0`, `p1`, .. for arguments, `w0`, .. for the copies
@@ -298,22 +299,30 @@ fn write_entry(out: &mut String, program: &Program, signature: &KernelSignature)
             Param::Buffer(_) => call.push(format!("p{i}")),
         }
     }
-    if let Returns::Buffer(buf) = &program.returns {
-        let decl = program.buf(*buf);
+    for (i, buf) in program.returns.buffers().into_iter().enumerate() {
+        let decl = program.buf(buf);
         let fill = match decl.elem {
             scalar if scalar.is_float() => "Dual::exact(f64::NAN)".to_owned(),
             Scalar::Bool => "false".to_owned(),
             scalar => format!("0{scalar}"),
         };
         let len = style::extent(program, &decl.shape.len());
-        let _ = writeln!(out, "        let mut returned = vec![{fill}; {len}];");
-        call.push("&mut returned".to_owned());
+        let _ = writeln!(out, "        let mut returned{i} = vec![{fill}; {len}];");
+        call.push(format!("&mut returned{i}"));
     }
-    let _ = writeln!(out, "        let scalars = run({});", call.join(", "));
+    if program.declines() {
+        let _ = writeln!(
+            out,
+            "        let Some(scalars) = run({}) else {{\n            return harness::STATUS_GUARD;\n        }};",
+            call.join(", ")
+        );
+    } else {
+        let _ = writeln!(out, "        let scalars = run({});", call.join(", "));
+    }
     out.push_str("        // SAFETY: the worker passes a return whose sink is sound to call.\n");
     out.push_str("        unsafe {\n");
     let mut index = 0;
-    for (name, decl) in results(program) {
+    let give_slice = |out: &mut String, name: String, decl: &BufDecl, index: usize| {
         let values = if decl.elem.is_float() {
             name
         } else {
@@ -323,21 +332,32 @@ fn write_entry(out: &mut String, program: &Program, signature: &KernelSignature)
             out,
             "            harness::return_slice(ret, {index}, &{values});"
         );
+    };
+    for (name, decl) in results(program) {
+        give_slice(out, name, decl, index);
         index += 1;
     }
-    if let Returns::Scalars(scalars) = &program.returns {
-        for (i, scalar) in scalars.iter().enumerate() {
-            let value = if scalar.is_float() {
-                format!("scalars.{i}")
-            } else {
-                format!("(scalars.{i} as i64)")
-            };
-            let _ = writeln!(
-                out,
-                "            harness::return_value(ret, {index}, &{value});"
-            );
-            index += 1;
+    let (mut scalars, mut buffers) = (0, 0);
+    for part in program.returns.parts() {
+        match part {
+            Returned::Buffer(buf) => {
+                give_slice(out, format!("returned{buffers}"), program.buf(buf), index);
+                buffers += 1;
+            }
+            Returned::Scalar(scalar) => {
+                let value = if scalar.is_float() {
+                    format!("scalars.{scalars}")
+                } else {
+                    format!("(scalars.{scalars} as i64)")
+                };
+                let _ = writeln!(
+                    out,
+                    "            harness::return_value(ret, {index}, &{value});"
+                );
+                scalars += 1;
+            }
         }
+        index += 1;
     }
     out.push_str("        }\n        harness::STATUS_OK\n    })\n}\n");
 }

@@ -89,6 +89,12 @@ impl File {
 }
 
 impl Case {
+    /// Whether the program is to leave this one to the reference.
+    pub fn declines(&self) -> bool {
+        matches!(&self.expect, Expect::Gives(values)
+            if values.0.first().is_some_and(|(name, _)| name == "declined"))
+    }
+
     fn input(&self, name: &str) -> &[String] {
         let found = self.inputs.iter().find(|(input, _)| input == name);
         match found {

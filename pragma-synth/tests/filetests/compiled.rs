@@ -11,7 +11,7 @@ use pragma_spec::{KernelSignature, ParamKind, ParamSig, ReturnSig, Scalar, Targe
 use pragma_synth::emit::scalar::{NativeStyle, emit_scalar};
 use pragma_synth::emit::{EmitError, EmitOptions, emit};
 use pragma_synth::ir::interp::{Argument, Native, Value};
-use pragma_synth::ir::{BufRole, Param, Program, Returns, Stmt};
+use pragma_synth::ir::{BufRole, Param, Program, Returned, Returns, Stmt};
 use pragma_synth::oracle::{ORACLE_SYMBOL, oracle_source};
 
 use super::case::{Case, Expect, File};
@@ -85,9 +85,14 @@ fn scalar(program: &Program) -> Result<String, EmitError> {
     let mut text = signature(program, "kernel");
     text.push_str(" {\n");
     text.push_str(&emit_scalar(program, &NativeStyle, 1));
-    let returns_scalars = matches!(program.returns, Returns::Scalars(_));
-    if returns_scalars && !matches!(program.body.last(), Some(Stmt::Return(_))) {
+    let ended = matches!(
+        program.body.last(),
+        Some(Stmt::Return(_) | Stmt::Decline | Stmt::Panic)
+    );
+    if !program.returns.scalars().is_empty() && !ended {
         text.push_str("    unreachable!()\n");
+    } else if program.declines() && !ended {
+        text.push_str("    Some(())\n");
     }
     text.push_str("}\n");
     Ok(text)
@@ -119,26 +124,23 @@ fn signature(program: &Program, entry: &str) -> String {
             }
         }
     }
-    let mut result = String::new();
-    match &program.returns {
-        Returns::Nothing => {}
-        Returns::Scalars(scalars) => {
-            let names: Vec<_> = scalars.iter().map(|scalar| scalar.name()).collect();
-            // Writing to a `String` cannot fail.
-            let _ = match names[..] {
-                [name] => write!(result, " -> {name}"),
-                _ => write!(result, " -> ({})", names.join(", ")),
-            };
-        }
-        Returns::Buffer(buf) => {
-            let decl = program.buf(*buf);
-            params.push(format!(
-                "{}: &mut [::core::mem::MaybeUninit<{}>]",
-                decl.name, decl.elem
-            ));
-        }
+    for buf in program.returns.buffers() {
+        let decl = program.buf(buf);
+        params.push(format!(
+            "{}: &mut [::core::mem::MaybeUninit<{}>]",
+            decl.name, decl.elem
+        ));
     }
-    format!("pub fn {entry}({}){result}", params.join(", "))
+    let scalars = program.returns.scalars();
+    let names: Vec<_> = scalars.iter().map(|scalar| scalar.name()).collect();
+    let mut result = match names[..] {
+        [name] => name.to_owned(),
+        _ => format!("({})", names.join(", ")),
+    };
+    if program.declines() {
+        result = format!("Option<{result}>");
+    }
+    format!("pub fn {entry}({}) -> {result}", params.join(", "))
 }
 
 /// Bits of a float with one pattern for all NaN.
@@ -188,8 +190,8 @@ pub fn run(files: &[File]) -> Option<Vec<Run>> {
                 continue;
             }
             let dims = case.dims(&file.program);
-            // The guard leaves empty sizes to the reference.
-            if !dims.contains(&0) {
+            // The guard leaves empty sizes to the reference, and so does who declines.
+            if !dims.contains(&0) && !case.declines() {
                 call_oracle(&mut calls, &file.program, case, i, j);
             }
             for (name, _) in &kernels {
@@ -415,6 +417,8 @@ fn kernel_signature(program: &Program) -> KernelSignature {
                 _ => ReturnSig::Tuple(scalars.clone()),
             },
             Returns::Buffer(buf) => ReturnSig::Vec(program.buf(*buf).elem),
+            // Nothing that is made of the signature looks at the results.
+            Returns::Mixed(_) => ReturnSig::Nothing,
         },
     }
 }
@@ -458,33 +462,48 @@ fn call_kernel(
         }
     }
     let mut after = String::new();
-    match &program.returns {
-        Returns::Nothing => {}
-        Returns::Scalars(scalars) if scalars.len() == 1 => after.push_str("    print(&[r]);\n"),
-        Returns::Scalars(scalars) => {
-            for field in 0..scalars.len() {
-                let _ = writeln!(after, "    print(&[r.{field}]);");
+    let (mut fields, mut outs) = (0, 0);
+    for part in program.returns.parts() {
+        match part {
+            Returned::Scalar(_) if program.returns.scalars().len() == 1 => {
+                after.push_str("    print(&[r]);\n");
+            }
+            Returned::Scalar(_) => {
+                let _ = writeln!(after, "    print(&[r.{fields}]);");
+                fields += 1;
+            }
+            Returned::Buffer(buf) => {
+                let decl = program.buf(buf);
+                let lookup = |name: &str| {
+                    let index = program.dims.iter().position(|dim| dim == name)?;
+                    dims.get(index).copied()
+                };
+                let len = decl.shape.len().eval(&lookup).unwrap();
+                let _ = writeln!(
+                    calls,
+                    "    let mut out{outs} = [std::mem::MaybeUninit::<{}>::uninit(); {len}];",
+                    decl.elem
+                );
+                args.push(format!("&mut out{outs}"));
+                let _ = writeln!(
+                    after,
+                    "    print(&out{outs}.map(|v| unsafe {{ v.assume_init() }}));"
+                );
+                outs += 1;
             }
         }
-        Returns::Buffer(buf) => {
-            let decl = program.buf(*buf);
-            let lookup = |name: &str| {
-                let index = program.dims.iter().position(|dim| dim == name)?;
-                dims.get(index).copied()
-            };
-            let len = decl.shape.len().eval(&lookup).unwrap();
-            let _ = writeln!(
-                calls,
-                "    let mut out = [std::mem::MaybeUninit::<{}>::uninit(); {len}];",
-                decl.elem
-            );
-            args.push("&mut out".to_owned());
-            after.push_str("    print(&out.map(|v| unsafe { v.assume_init() }));\n");
-        }
+    }
+    let call = format!("unsafe {{ k{i}_{name}::kernel({}) }}", args.join(", "));
+    if program.declines() {
+        let _ = writeln!(
+            calls,
+            "    match {call} {{\n    Some(r) => {{\n    let _ = r;\n{print}{after}    }}\n    \
+             None => print(&[true]),\n    }}\n    println!();\n    }}",
+        );
+        return;
     }
     let _ = writeln!(
         calls,
-        "    let r = unsafe {{ k{i}_{name}::kernel({}) }};\n{print}{after}    println!();\n    }}",
-        args.join(", ")
+        "    let r = {call};\n{print}{after}    println!();\n    }}",
     );
 }

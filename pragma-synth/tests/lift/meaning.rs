@@ -5,9 +5,9 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-use pragma_spec::Scalar;
+use pragma_spec::{InputSpec, KernelAttribute, Scalar};
 use pragma_synth::ir::interp::{
-    Argument, Arguments, Buffer, Limits, Native, Outcome, Trap, Value, run,
+    Argument, Arguments, Buffer, Limits, Native, Outcome, Returned, Trap, Value, run,
 };
 use pragma_synth::ir::{Param, Program};
 
@@ -31,6 +31,8 @@ pub enum Arg {
     U64(Vec<u64>),
     Usize(Vec<usize>),
     Bools(Vec<bool>),
+    /// The result of a function that gave `Err` or `None`.
+    Failed,
 }
 
 /// Types that parameters have.
@@ -157,6 +159,18 @@ impl IntoArgs for bool {
     }
 }
 
+impl<T: IntoArgs> IntoArgs for Option<T> {
+    fn into_args(self) -> Vec<Arg> {
+        self.map_or_else(|| vec![Arg::Failed], T::into_args)
+    }
+}
+
+impl<T: IntoArgs, E> IntoArgs for Result<T, E> {
+    fn into_args(self) -> Vec<Arg> {
+        self.map_or_else(|_| vec![Arg::Failed], T::into_args)
+    }
+}
+
 macro_rules! tuples {
     ($(($($name:ident $at:tt),*))*) => {$(
         impl<$($name: IntoArgs),*> IntoArgs for ($($name,)*) {
@@ -201,7 +215,17 @@ impl Random {
     }
 }
 
-fn buffer(random: &mut Random, elem: Scalar, len: usize) -> Arg {
+fn buffer(random: &mut Random, elem: Scalar, len: usize, limit: Option<u64>) -> Arg {
+    if let Some(limit) = limit {
+        let values = (0..len).map(|_| random.below(limit));
+        return match elem {
+            Scalar::Usize => Arg::Usize(values.map(|v| v as usize).collect()),
+            Scalar::U32 => Arg::U32(values.map(|v| v as u32).collect()),
+            Scalar::U8 => Arg::U8(values.map(|v| v as u8).collect()),
+            Scalar::I32 => Arg::I32(values.map(|v| v as i32).collect()),
+            other => panic!("no limited inputs of type {other}"),
+        };
+    }
     macro_rules! ints {
         ($many:ident, $ty:ty) => {
             Arg::$many((0..len).map(|_| random.int(elem) as $ty).collect())
@@ -248,6 +272,7 @@ fn argument(arg: &Arg, scalar: Scalar) -> Argument<f64> {
         Arg::U64(values) => wide!(values),
         Arg::Usize(values) => wide!(values),
         Arg::Bools(values) => Argument::Buffer(Buffer::bools(values.iter().copied())),
+        Arg::Failed => panic!("no argument"),
     }
 }
 
@@ -284,6 +309,7 @@ fn words(arg: &Arg) -> Vec<i128> {
         Arg::U64(values) => wide!(values),
         Arg::Usize(values) => wide!(values),
         Arg::Bools(values) => wide!(values),
+        Arg::Failed => Vec::new(),
     }
 }
 
@@ -310,14 +336,14 @@ pub fn check(file: &str, text: &str, name: &str, native: &dyn Fn(&mut [Arg]) -> 
     };
     let program = &lifted.program;
     let mut random = Random(0xC0FFEE);
-    let mut outcomes = 0;
+    let (mut outcomes, mut failures) = (0, 0);
     for round in 0..30u64 {
         let dims: Vec<u64> = program
             .dims
             .iter()
             .map(|_| 1 + random.below(3 + round / 2))
             .collect();
-        let Some(mut args) = arguments(program, &dims, &mut random) else {
+        let Some(mut args) = arguments(program, &kernel.attribute, &dims, &mut random) else {
             continue;
         };
         let mut lifted_args = Arguments {
@@ -350,7 +376,37 @@ pub fn check(file: &str, text: &str, name: &str, native: &dyn Fn(&mut [Arg]) -> 
                         .map(|value| value_words(&Some(*value)))
                         .collect(),
                     Outcome::Buffer(buffer) => buffer.values.iter().map(value_words).collect(),
+                    Outcome::Mixed(parts) => parts
+                        .iter()
+                        .flat_map(|part| match part {
+                            Returned::Scalar(value) => vec![value_words(&Some(*value))],
+                            Returned::Buffer(buffer) => {
+                                buffer.values.iter().map(value_words).collect()
+                            }
+                        })
+                        .collect(),
+                    Outcome::Declined => {
+                        // The reference does it, on arguments as they were.
+                        for (arg, lifted) in before.iter().zip(&lifted_args.params) {
+                            if let Argument::Buffer(buffer) = lifted {
+                                let got: Vec<i128> =
+                                    buffer.values.iter().map(value_words).collect();
+                                assert_eq!(got, words(arg), "declined after {}", context());
+                            }
+                        }
+                        if matches!(result[..], [Arg::Failed]) {
+                            failures += 1;
+                        } else {
+                            outcomes -= 1;
+                        }
+                        continue;
+                    }
                 };
+                assert!(
+                    !matches!(result[..], [Arg::Failed]),
+                    "the function fails, not so {got:?} of {}",
+                    context()
+                );
                 assert_eq!(got, expected, "results of {}", context());
                 for (arg, lifted) in args.iter().zip(&lifted_args.params) {
                     if let Argument::Buffer(buffer) = lifted {
@@ -369,10 +425,12 @@ pub fn check(file: &str, text: &str, name: &str, native: &dyn Fn(&mut [Arg]) -> 
                 ),
             ) => {}
             (Ok(_), Err(trap)) => panic!("{trap} in {}", context()),
+            // A call that declines runs the reference, which panics.
+            (Err(_), Ok(Outcome::Declined)) => {}
             (Err(_), here) => panic!("the function panics, not so {here:?} of {}", context()),
         }
     }
-    assert!(outcomes > 0, "{name} never ran to its end");
+    assert!(outcomes > failures, "{name} never ran to its end");
 }
 
 /// Keeps the panics of the functions under test out of the output.
@@ -394,10 +452,21 @@ thread_local! {
 }
 
 /// Random arguments under these sizes; `None` if no arguments have them.
-fn arguments(program: &Program, dims: &[u64], random: &mut Random) -> Option<Vec<Arg>> {
+fn arguments(
+    program: &Program,
+    attribute: &KernelAttribute,
+    dims: &[u64],
+    random: &mut Random,
+) -> Option<Vec<Arg>> {
     let lookup = |name: &str| {
         let at = program.dims.iter().position(|dim| dim == name)?;
         dims.get(at).copied()
+    };
+    // `inputs(x = 0..n)` of integers.
+    let limit = |name: &str| match attribute.inputs.iter().find(|(input, _)| input == name)?.1 {
+        InputSpec::Range { hi, .. } => Some(hi as u64),
+        InputSpec::DimRange { ref hi, .. } => hi.eval(&lookup),
+        _ => None,
     };
     let mut args = Vec::new();
     for param in &program.params {
@@ -407,7 +476,10 @@ fn arguments(program: &Program, dims: &[u64], random: &mut Random) -> Option<Vec
                 Scalar::Bool => Arg::Bool(random.below(2) == 1),
                 Scalar::F32 => Arg::Float(f64::from(random.float() as f32)),
                 Scalar::F64 => Arg::Float(random.float()),
-                scalar => Arg::Int(random.int(scalar)),
+                scalar => Arg::Int(match limit(&program.var(*var).name) {
+                    Some(limit) => i128::from(random.below(limit)),
+                    None => random.int(scalar),
+                }),
             },
             Param::Buffer(buf) => {
                 let decl = program.buf(*buf);
@@ -415,7 +487,12 @@ fn arguments(program: &Program, dims: &[u64], random: &mut Random) -> Option<Vec
                 for extent in &decl.shape.0 {
                     len = len.checked_mul(extent.eval(&lookup)?)?;
                 }
-                buffer(random, decl.elem, usize::try_from(len).ok()?)
+                buffer(
+                    random,
+                    decl.elem,
+                    usize::try_from(len).ok()?,
+                    limit(&decl.name),
+                )
             }
         });
     }
@@ -425,6 +502,7 @@ fn arguments(program: &Program, dims: &[u64], random: &mut Random) -> Option<Vec
 /// `meanings!(module, test, "file.rs": f(_, _), ..)`: the functions of a case file, checked.
 macro_rules! meanings {
     ($module:ident, $test:ident, $file:literal: $($name:ident($($arg:tt),*)),* $(,)?) => {
+        #[allow(clippy::all, reason = "written as people write, not as clippy would")]
         #[path = $file]
         mod $module;
 

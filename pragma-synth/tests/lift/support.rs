@@ -98,7 +98,9 @@ fn attribute(function: &syn::ItemFn) -> KernelAttribute {
 
 impl Kernel {
     pub fn lift(&self, krate: &SourceCrate) -> Result<Lifted, Box<Unliftable>> {
-        let signature = KernelSignature::from_syn(&self.function.sig)
+        let mut sig = self.function.sig.clone();
+        unwrap_output(&mut sig.output);
+        let signature = KernelSignature::from_syn(&sig)
             .unwrap_or_else(|error| panic!("{}: {error:?}", self.function.sig.ident));
         lift(&KernelRequest {
             krate,
@@ -124,6 +126,18 @@ impl Kernel {
                 refusal.why, refusal.help
             ),
         }
+    }
+}
+
+fn unwrap_output(output: &mut syn::ReturnType) {
+    if let syn::ReturnType::Type(_, ty) = output
+        && let syn::Type::Path(path) = &**ty
+        && let Some(last) = path.path.segments.last()
+        && (last.ident == "Result" || last.ident == "Option")
+        && let syn::PathArguments::AngleBracketed(args) = &last.arguments
+        && let Some(syn::GenericArgument::Type(inner)) = args.args.first()
+    {
+        **ty = inner.clone();
     }
 }
 

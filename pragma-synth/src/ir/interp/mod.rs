@@ -70,6 +70,19 @@ pub enum Outcome<F> {
     Scalars(Vec<Value<F>>),
     /// The returned `Vec`, every element written.
     Buffer(Buffer<F>),
+    /// One for each of `Returns::Mixed`.
+    Mixed(Vec<Returned<F>>),
+    /// `Stmt::Decline` was reached: the reference does the work. No argument has changed.
+    Declined,
+}
+
+/// One of several returned values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Returned<F> {
+    /// A scalar.
+    Scalar(Value<F>),
+    /// A `Vec`, every element written.
+    Buffer(Buffer<F>),
 }
 
 /// Why a run has no outcome.
@@ -149,24 +162,41 @@ pub fn run<D: Domain>(
             argument.clone_from(buffer);
         }
     }
-    let values = result?;
+    let Some(values) = result? else {
+        return Ok(Outcome::Declined);
+    };
+    let finished = |buf: BufId| {
+        let name = &program.buf(buf).name;
+        let buffer = bufs
+            .get(buf.0 as usize)
+            .cloned()
+            .flatten()
+            .ok_or_else(|| Trap::Malformed(format!("`{name}` was never made")))?;
+        match buffer.values.iter().position(Option::is_none) {
+            Some(index) => Err(Trap::Unwritten {
+                buffer: name.clone(),
+                index: index as u64,
+            }),
+            None => Ok(buffer),
+        }
+    };
     match &program.returns {
         Returns::Nothing => Ok(Outcome::Nothing),
         Returns::Scalars(_) => Ok(Outcome::Scalars(values)),
-        Returns::Buffer(buf) => {
-            let name = &program.buf(*buf).name;
-            let buffer = bufs
-                .into_iter()
-                .nth(buf.0 as usize)
-                .flatten()
-                .ok_or_else(|| Trap::Malformed(format!("`{name}` was never made")))?;
-            match buffer.values.iter().position(Option::is_none) {
-                Some(index) => Err(Trap::Unwritten {
-                    buffer: name.clone(),
-                    index: index as u64,
-                }),
-                None => Ok(Outcome::Buffer(buffer)),
+        Returns::Buffer(buf) => Ok(Outcome::Buffer(finished(*buf)?)),
+        Returns::Mixed(parts) => {
+            let mut values = values.into_iter();
+            let mut results = Vec::with_capacity(parts.len());
+            for part in parts {
+                results.push(match part {
+                    super::Returned::Buffer(buf) => Returned::Buffer(finished(*buf)?),
+                    super::Returned::Scalar(_) => match values.next() {
+                        Some(value) => Returned::Scalar(value),
+                        None => return Err(Trap::Malformed("too few values returned".to_owned())),
+                    },
+                });
             }
+            Ok(Outcome::Mixed(results))
         }
     }
 }
@@ -187,6 +217,7 @@ enum Flow<F> {
     Break,
     Continue,
     Return(Vec<Value<F>>),
+    Decline,
 }
 
 impl<D: Domain> Machine<'_, D> {
@@ -235,9 +266,9 @@ impl<D: Domain> Machine<'_, D> {
                 (param, _) => return bad(format!("{param:?} has an argument of another kind")),
             }
         }
-        if let Returns::Buffer(buf) = &program.returns {
-            let decl = program.buf(*buf);
-            let Some(len) = self.shape_len(*buf) else {
+        for buf in program.returns.buffers() {
+            let decl = program.buf(buf);
+            let Some(len) = self.shape_len(buf) else {
                 return bad(format!("the shape of `{}` has no size", decl.name));
             };
             self.take_elements(len)?;
@@ -274,10 +305,12 @@ impl<D: Domain> Machine<'_, D> {
         }
     }
 
-    fn body(&mut self) -> Result<Vec<Value<D::Float>>, Trap> {
+    /// The scalars that the body returns; `None` if it declines.
+    fn body(&mut self) -> Result<Option<Vec<Value<D::Float>>>, Trap> {
         match self.block(&self.program.body)? {
-            Flow::Return(values) => Ok(values),
-            _ => Ok(Vec::new()),
+            Flow::Return(values) => Ok(Some(values)),
+            Flow::Decline => Ok(None),
+            _ => Ok(Some(Vec::new())),
         }
     }
 
@@ -325,7 +358,7 @@ impl<D: Domain> Machine<'_, D> {
                     match self.block(body)? {
                         Flow::Next | Flow::Continue => {}
                         Flow::Break => break,
-                        flow @ Flow::Return(_) => return Ok(flow),
+                        flow @ (Flow::Return(_) | Flow::Decline) => return Ok(flow),
                     }
                 }
             }
@@ -348,6 +381,7 @@ impl<D: Domain> Machine<'_, D> {
                 return Ok(Flow::Return(values?));
             }
             Stmt::Panic => return Err(Trap::Panic),
+            Stmt::Decline => return Ok(Flow::Decline),
         }
         Ok(Flow::Next)
     }
@@ -361,7 +395,7 @@ impl<D: Domain> Machine<'_, D> {
             match self.block(&inner.body)? {
                 Flow::Next | Flow::Continue => {}
                 Flow::Break => break,
-                flow @ Flow::Return(_) => return Ok(flow),
+                flow @ (Flow::Return(_) | Flow::Decline) => return Ok(flow),
             }
             match at.checked_add(inner.step) {
                 Some(next) => at = next,

@@ -6,7 +6,8 @@ use pragma_spec::{Scalar, Shape};
 
 use super::lex::{Placed, Token, lex};
 use crate::ir::{
-    BufDecl, BufId, BufRole, Loop, Mark, Param, Program, Returns, Stmt, StoreHint, VarDecl, VarId,
+    BufDecl, BufId, BufRole, Loop, Mark, Param, Program, Returned, Returns, Stmt, StoreHint,
+    VarDecl, VarId,
 };
 
 /// Why a text is not a program.
@@ -48,6 +49,12 @@ pub(super) enum Name {
     Var(VarId),
     Buf(BufId),
     Dim(usize),
+}
+
+/// One of several returned values.
+enum Part<'a> {
+    Scalar(Scalar),
+    Decl(Decl<'a>),
 }
 
 pub(super) struct Parser<'a> {
@@ -199,12 +206,20 @@ impl<'a> Parser<'a> {
         // Dimensions are declared after the parameters that mention them, and tables after
         // both, so declarations are read first and resolved once everything is known.
         let params = self.list("(", ")", Self::decl)?;
-        let mut returned = None;
+        let mut returned = Vec::new();
+        let mut mixed = false;
         if self.eat("->") {
             if self.peek() == Token::Punct("(") {
-                self.program.returns = Returns::Scalars(self.list("(", ")", Self::scalar)?);
+                let parts = self.list("(", ")", Self::returned)?;
+                mixed = parts.iter().any(|part| matches!(part, Part::Decl(_)));
+                let scalar = |part: &Part<'a>| match part {
+                    Part::Scalar(scalar) => Some(*scalar),
+                    Part::Decl(_) => None,
+                };
+                self.program.returns = Returns::Scalars(parts.iter().filter_map(scalar).collect());
+                returned = parts;
             } else if self.peek_second() == Token::Punct(":") {
-                returned = Some(self.decl()?);
+                returned.push(Part::Decl(self.decl()?));
             } else {
                 self.program.returns = Returns::Scalars(vec![self.scalar()?]);
             }
@@ -244,18 +259,32 @@ impl<'a> Parser<'a> {
             };
             self.program.params.push(param);
         }
-        match returned {
-            Some(Decl::Buf(name, decl)) => {
-                self.program.returns = Returns::Buffer(self.buf(name, decl)?);
-            }
-            Some(_) => return self.error("only a buffer is returned under a name"),
-            None => {}
+        let mut parts = Vec::with_capacity(returned.len());
+        for part in returned {
+            parts.push(match part {
+                Part::Scalar(scalar) => Returned::Scalar(scalar),
+                Part::Decl(Decl::Buf(name, decl)) => Returned::Buffer(self.buf(name, decl)?),
+                Part::Decl(_) => return self.error("only a buffer is returned under a name"),
+            });
+        }
+        match parts[..] {
+            [Returned::Buffer(buf)] if !mixed => self.program.returns = Returns::Buffer(buf),
+            _ if mixed => self.program.returns = Returns::Mixed(parts),
+            _ => {}
         }
         self.program.body = self.block()?;
         if self.peek() != Token::End {
             return self.expected("the end");
         }
         Ok(())
+    }
+
+    /// One of several returned values.
+    fn returned(&mut self) -> Parsed<Part<'a>> {
+        if self.peek_second() == Token::Punct(":") {
+            return Ok(Part::Decl(self.decl()?));
+        }
+        Ok(Part::Scalar(self.scalar()?))
     }
 
     fn bind(&mut self, name: &'a str, meaning: Name) -> Parsed<()> {
@@ -411,6 +440,11 @@ impl<'a> Parser<'a> {
             ("return", _) => {
                 self.advance();
                 Ok(Stmt::Return(self.list("(", ")", |p| p.expr(0))?))
+            }
+            // Assigned or stored to, it is a name like any other.
+            ("decline", next) if !matches!(next, Token::Punct("[" | "=")) => {
+                self.advance();
+                Ok(Stmt::Decline)
             }
             ("panic", Token::Punct("!")) => {
                 self.advance();

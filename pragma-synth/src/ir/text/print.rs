@@ -5,7 +5,8 @@ use std::fmt::{self, Write};
 use pragma_spec::{Scalar, Shape};
 
 use crate::ir::{
-    BufId, BufRole, Const, Expr, Func, Loop, Mark, Param, Program, Returns, Stmt, StoreHint, VarId,
+    BufId, BufRole, Const, Expr, Func, Loop, Mark, Param, Program, Returned, Returns, Stmt,
+    StoreHint, VarId,
 };
 
 /// Binding strengths; `BinaryOp::precedence` fills 1 to 6.
@@ -59,9 +60,7 @@ pub(super) fn introduced(program: &Program) -> (Vec<VarId>, Vec<BufId>) {
             Param::Dim(_) => {}
         }
     }
-    if let Returns::Buffer(buf) = &program.returns {
-        bufs.push(*buf);
-    }
+    bufs.extend(program.returns.buffers());
     program.walk(&mut |stmt| match stmt {
         Stmt::Let { var, .. } => vars.push(*var),
         Stmt::For(inner) => vars.push(inner.var),
@@ -115,6 +114,19 @@ impl Printer<'_> {
             Returns::Buffer(buf) => {
                 self.put(" -> ");
                 self.buf_decl(*buf);
+            }
+            Returns::Mixed(parts) => {
+                self.put(" -> (");
+                for (i, part) in parts.iter().enumerate() {
+                    if i > 0 {
+                        self.put(", ");
+                    }
+                    match part {
+                        Returned::Scalar(scalar) => self.put(scalar),
+                        Returned::Buffer(buf) => self.buf_decl(*buf),
+                    }
+                }
+                self.put(")");
             }
         }
         self.put(format_args!(" dims({})", program.dims.join(", ")));
@@ -266,6 +278,7 @@ impl Printer<'_> {
                 self.list(values);
             }
             Stmt::Panic => self.put("panic!"),
+            Stmt::Decline => self.put("decline"),
         }
         self.put("\n");
     }

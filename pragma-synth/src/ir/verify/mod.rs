@@ -10,9 +10,10 @@
 //! - a scalar is declared by exactly one parameter, `Let` or loop, and used only where that
 //!   declaration is in scope; only mutable ones are assigned; loop counters are immutable `usize`;
 //! - `Input` buffers are never written; a `Local` is allocated by exactly one `Alloc` and used
-//!   only in that one's scope; a `Return` buffer has at most one `Alloc`;
+//!   only in that one's scope; each `Alloc` of a `Return` buffer fills it anew;
 //! - `Break` and `Continue` are inside a loop; `Return` gives the declared types, and the body of
-//!   a program that returns scalars ends in one on every path;
+//!   a program that returns scalars ends in one on every path; no store to a `Mutable` buffer can
+//!   come before a `Decline`;
 //! - loop steps are at least 1; marks have sane numbers; a `Vector` loop contains no loop, no
 //!   allocation and no way out (`Break`, `Return`); a `Parallel` loop is in no vector, parallel
 //!   or `while` loop and has no way out; a `ParallelVector` loop is both; an
@@ -80,10 +81,10 @@ fn ids_in_range(program: &Program, errors: &mut Vec<VerifyError>) -> bool {
             push(errors, "params", format!("{param:?} does not exist"));
         }
     }
-    if let Returns::Buffer(buf) = &program.returns
-        && !buf_ok(*buf)
-    {
-        push(errors, "returns", format!("{buf:?} does not exist"));
+    for buf in program.returns.buffers() {
+        if !buf_ok(buf) {
+            push(errors, "returns", format!("{buf:?} does not exist"));
+        }
     }
     program.walk(&mut |stmt| {
         let ok = match stmt {
@@ -188,7 +189,7 @@ fn declarations(program: &Program, errors: &mut Vec<VerifyError>) {
                 }
             }
             BufRole::Return => {
-                if program.returns != Returns::Buffer(id) {
+                if !program.returns.buffers().contains(&id) {
                     push(
                         errors,
                         "declarations",
@@ -213,42 +214,56 @@ fn declarations(program: &Program, errors: &mut Vec<VerifyError>) {
             });
         }
     }
-    match &program.returns {
-        Returns::Nothing => {}
-        Returns::Scalars(scalars) => {
-            if scalars.is_empty() {
-                push(
-                    errors,
-                    "returns",
-                    "a tuple of no scalars: that is `Nothing`",
-                );
-            }
-            if !ends_in_return(&program.body) {
-                push(
-                    errors,
-                    "body",
-                    "the body can end without returning its scalars",
-                );
-            }
+    returned(program, errors);
+}
+
+fn returned(program: &Program, errors: &mut Vec<VerifyError>) {
+    let (scalars, buffers) = (program.returns.scalars(), program.returns.buffers());
+    if program.returns == Returns::Scalars(Vec::new()) {
+        push(
+            errors,
+            "returns",
+            "a tuple of no scalars: that is `Nothing`",
+        );
+    }
+    if let Returns::Mixed(parts) = &program.returns
+        && (parts.len() < 2 || buffers.is_empty())
+    {
+        push(
+            errors,
+            "returns",
+            "mixed results are at least two, one of them a buffer",
+        );
+    }
+    if !scalars.is_empty() && !ends_in_return(&program.body) {
+        push(
+            errors,
+            "body",
+            "the body can end without returning its scalars",
+        );
+    }
+    for (i, buf) in buffers.iter().enumerate() {
+        let decl = program.buf(*buf);
+        if decl.role != BufRole::Return {
+            push(
+                errors,
+                "returns",
+                format!("`{}` is returned but has another role", decl.name),
+            );
         }
-        Returns::Buffer(buf) => {
-            if program.buf(*buf).role != BufRole::Return {
-                push(
-                    errors,
-                    "returns",
-                    format!(
-                        "`{}` is returned but has another role",
-                        program.buf(*buf).name
-                    ),
-                );
-            }
+        if buffers[..i].contains(buf) {
+            push(
+                errors,
+                "returns",
+                format!("`{}` is returned twice", decl.name),
+            );
         }
     }
 }
 
 fn ends_in_return(body: &[Stmt]) -> bool {
     match body.last() {
-        Some(Stmt::Return(_) | Stmt::Panic) => true,
+        Some(Stmt::Return(_) | Stmt::Panic | Stmt::Decline) => true,
         Some(Stmt::If {
             then, otherwise, ..
         }) => ends_in_return(then) && ends_in_return(otherwise),
@@ -410,6 +425,45 @@ mod tests {
         complains(
             &body("while b { for i in 0..n parallel(grain = 1, serial_below = 0) { out[i] = a } }"),
             "parallel",
+        );
+    }
+
+    #[test]
+    fn declines_come_first() {
+        let fine = body(
+            "alloc t: local [f32; n] len n fill 0.0
+             for i in 0..n { t[i] = x[i] if b { decline } }
+             for j in 0..n { out[j] = t[j] }",
+        );
+        assert_eq!(complaints(&fine), Vec::<String>::new());
+        assert!(parse(&fine).unwrap().declines());
+        complains(&body("out[0] = a if b { decline }"), "decline");
+        complains(
+            &body("for i in 0..n { if b { decline } out[i] = a }"),
+            "decline",
+        );
+        complains(&body("if b { out[0] = a } else { } decline"), "decline");
+        complains(
+            &body("while b { decline for i in 0..n { out[i] = a } }"),
+            "decline",
+        );
+        // A path that has returned does not go on.
+        let guarded = body("if b { out[0] = a return () } if a < 0.0 { decline } out[0] = a");
+        assert_eq!(complaints(&guarded), Vec::<String>::new());
+        complains(
+            &body("for i in 0..n vector(unroll = 1) { decline }"),
+            "way out",
+        );
+    }
+
+    #[test]
+    fn mixed_results() {
+        let text =
+            "kernel k(n: dim) -> (r: ret [f32; n], u32, s: ret [u8; n]) dims(n) { return (1u32) }";
+        assert_eq!(complaints(text), Vec::<String>::new());
+        complains(
+            "kernel k(n: dim) -> (r: ret [f32; n], u32) dims(n) { }",
+            "can end",
         );
     }
 

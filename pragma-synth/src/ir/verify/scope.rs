@@ -3,7 +3,7 @@
 use pragma_spec::Scalar;
 
 use super::{VerifyError, types};
-use crate::ir::{BufId, BufRole, Expr, Loop, Mark, Param, Program, Returns, Stmt, VarId};
+use crate::ir::{BufId, BufRole, Expr, Loop, Mark, Param, Program, Stmt, VarId};
 
 pub(super) fn check(program: &Program, errors: &mut Vec<VerifyError>) {
     let mut checker = Checker {
@@ -26,10 +26,9 @@ pub(super) fn check(program: &Program, errors: &mut Vec<VerifyError>) {
             Param::Dim(_) => {}
         }
     }
-    if let Returns::Buffer(buf) = &program.returns {
-        checker.usable.push(*buf);
-    }
+    checker.usable.extend(program.returns.buffers());
     checker.block(&program.body);
+    checker.declines(&program.body, false);
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -50,6 +49,14 @@ impl Enclosing {
     fn is_parallel(self) -> bool {
         matches!(self, Enclosing::Parallel | Enclosing::ParallelVector)
     }
+}
+
+/// Whether a block ends by leaving the program.
+fn leaves(body: &[Stmt]) -> bool {
+    matches!(
+        body.last(),
+        Some(Stmt::Return(_) | Stmt::Panic | Stmt::Decline)
+    )
 }
 
 struct Checker<'a> {
@@ -89,6 +96,7 @@ impl Checker<'_> {
                 Stmt::Continue => format!(".{i}(continue)"),
                 Stmt::Return(_) => format!(".{i}(return)"),
                 Stmt::Panic => format!(".{i}(panic)"),
+                Stmt::Decline => format!(".{i}(decline)"),
             };
             self.at.push_str(&label);
             self.stmt(stmt);
@@ -165,6 +173,7 @@ impl Checker<'_> {
             },
             Stmt::Return(values) => self.return_values(values),
             Stmt::Panic => {}
+            Stmt::Decline => self.no_way_out(),
         }
     }
 
@@ -175,7 +184,7 @@ impl Checker<'_> {
         if matches!(decl.role, BufRole::Input | BufRole::Mutable) {
             self.complain(format!("`{}` is a parameter", decl.name));
         }
-        if self.allocated[buf.0 as usize] {
+        if self.allocated[buf.0 as usize] && decl.role == BufRole::Local {
             self.complain(format!("`{}` is allocated twice", decl.name));
         }
         if self.loops.iter().any(|outer| outer.is_vector()) {
@@ -249,10 +258,7 @@ impl Checker<'_> {
     }
 
     fn return_values(&mut self, values: &[Expr]) {
-        let wanted = match &self.program.returns {
-            Returns::Scalars(scalars) => scalars.as_slice(),
-            _ => &[],
-        };
+        let wanted = self.program.returns.scalars();
         let found: Vec<_> = values.iter().map(|value| self.expr(value).name()).collect();
         if !wanted
             .iter()
@@ -266,6 +272,10 @@ impl Checker<'_> {
                 wanted.join(", ")
             ));
         }
+        self.no_way_out();
+    }
+
+    fn no_way_out(&mut self) {
         if self
             .loops
             .iter()
@@ -273,6 +283,47 @@ impl Checker<'_> {
         {
             self.complain("a vector or parallel loop has no way out");
         }
+    }
+
+    /// Complains of every `Decline` that a store to the caller's memory can come before, given
+    /// whether one may have come before `body`; says whether one may have come before its end.
+    fn declines(&mut self, body: &[Stmt], mut written: bool) -> bool {
+        for stmt in body {
+            match stmt {
+                Stmt::Store { buf, .. } => {
+                    written |= self.program.buf(*buf).role == BufRole::Mutable;
+                }
+                Stmt::Decline if written => {
+                    self.complain("a `decline` comes after a store to the caller's memory");
+                }
+                Stmt::For(Loop { body, .. }) | Stmt::While { body, .. } => {
+                    // What one round writes is there in the next one.
+                    let round = written || self.writes(body);
+                    self.declines(body, round);
+                    written = round;
+                }
+                Stmt::If {
+                    then, otherwise, ..
+                } => {
+                    let a = self.declines(then, written) && !leaves(then);
+                    let b = self.declines(otherwise, written) && !leaves(otherwise);
+                    written = a || b;
+                }
+                _ => {}
+            }
+        }
+        written
+    }
+
+    fn writes(&self, body: &[Stmt]) -> bool {
+        let mut writes = false;
+        for stmt in body {
+            stmt.walk(&mut |inner| {
+                writes |= matches!(inner, Stmt::Store { buf, .. }
+                    if self.program.buf(*buf).role == BufRole::Mutable);
+            });
+        }
+        writes
     }
 
     fn declare(&mut self, var: VarId) {

@@ -18,9 +18,12 @@
 # why: a kernel's results have lengths that follow from its arguments
 # help: write into `out: &mut [_]` and return how much of it was used
 
-# refusals.rs:39:9: a `Vec` is returned from the middle of the function
-# why: a kernel writes its result into memory that is allocated before it runs, so its length must be the same on every path
-# help: return the `Vec` at the end only, or take `out: &mut [_]`
+kernel early_vec(x: [f32; m], n: usize) -> list_1: ret [f32; m] dims(m) {
+  if n == 0 {
+    decline
+  }
+  alloc list_1 len m fill 1.0
+}
 
 # refusals.rs:46:14: the macro `square!` is not understood
 # why: the engine does not expand macros
@@ -38,9 +41,9 @@
 # why: it is not in this crate's sources, so the engine cannot see what it is
 # help: pass it as a parameter, or write its value here
 
-# refusals.rs:72:14: `?` is not understood
-# why: a kernel returns scalars, slices or a `Vec`, not a `Result`
-# help: check the arguments before the function that is tuned
+# refusals.rs:72:14: the function `checked` is not known
+# why: it is not in this crate's sources, so the engine cannot see what it does
+# help: write it out here, or as a function of this crate
 
 # refusals.rs:77:21: the method `to_string` of a number is not understood here
 # why: the engine turns the function into plain loops, and knows no loops for this

@@ -329,7 +329,7 @@ kernel nearest(points: [f32; rows, d], query: [f32; d]) -> usize dims(rows, d) {
       let b_1: f32 = query[j]
       item_1 = item_1 + (a_1 - b_1) * (a_1 - b_1)
     }
-    let better: bool = !(select(!(is_nan(best) | is_nan(item_1)), best < item_1, false) | select(!(is_nan(best) | is_nan(item_1)), best == item_1, true))
+    let better: bool = !(!(is_nan(best) | is_nan(item_1)) & (best < item_1) | select(!(is_nan(best) | is_nan(item_1)), best == item_1, true))
     i_2 = select(better, i_1, i_2)
     best = select(better, item_1, best)
   }
