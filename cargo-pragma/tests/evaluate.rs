@@ -405,6 +405,7 @@ fn machine_code_is_read() {
         signature: &spec.signature,
         guard: &spec.guard,
         shapes: &spec.shapes,
+        declines: false,
     };
     let dir = tempfile::tempdir().expect("a temporary directory");
     let built = harness

@@ -116,6 +116,7 @@ fn every_example_is_judged_by_its_oracle() {
                 signature: &spec.signature,
                 guard: &spec.guard,
                 shapes: &spec.shapes,
+                declines: false,
             };
             let built = harness
                 .build_candidate(&text, &bench.candidates())

@@ -4,7 +4,8 @@
 //! itself and the call are shared with the tool, in `pragma_spec`.
 
 use pragma_spec::{
-    Artefact, Guard, KernelSignature, Manifest, Target, TargetOutcome, Variant, codegen,
+    Artefact, Guard, KernelSignature, Manifest, Target, TargetOutcome, Variant,
+    codegen::{self, KernelCall},
 };
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
@@ -134,7 +135,13 @@ fn buckets(
         let entry = codegen::param_ident(&variant.entry);
         // SAFETY (of the emitted code): the tier says that the CPU has the features of the target, and the
         // guard has accepted the arguments; the kernel was verified for exactly these.
-        let call = codegen::call_kernel(&quote!(#module::#entry), guard, sig, &manifest.shapes);
+        let call = codegen::call_kernel(&KernelCall {
+            path: &quote!(#module::#entry),
+            sig,
+            guard,
+            shapes: &manifest.shapes,
+            declines: false,
+        });
         quote!(return #call;)
     };
     let mut tokens = TokenStream::new();

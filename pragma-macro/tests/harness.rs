@@ -217,10 +217,13 @@ fn a_candidate_entry_guards_calls_and_returns() {
     let guard = pragma_spec::Guard::plan(&dims, &pragma_spec::GuardParam::all(&sig), &shapes);
     let entry = pragma_spec::codegen::candidate_entry(
         "pragma_candidate",
-        &quote::quote!(kernel::entry),
-        &sig,
-        &guard.expect("a guard"),
-        &shapes,
+        &pragma_spec::codegen::KernelCall {
+            path: &quote::quote!(kernel::entry),
+            sig: &sig,
+            guard: &guard.expect("a guard"),
+            shapes: &shapes,
+            declines: false,
+        },
         &quote::quote!(::pragma_runtime),
     );
     let features = Target::X86_64V3.features();

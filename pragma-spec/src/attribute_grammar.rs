@@ -167,9 +167,9 @@ fn pairs(
     while !input.is_empty() {
         let first = input.call(syn::Ident::parse_any)?;
         let mut name = name_of(&first);
-        if input.peek(Token![.]) {
+        while input.peek(Token![.]) {
             input.parse::<Token![.]>()?;
-            name = format!("{name}.{}", name_of(&input.call(syn::Ident::parse_any)?));
+            name = format!("{name}.{}", path_part(input)?);
         }
         input.parse::<Token![=]>()?;
         each(name, first.span(), input)?;
@@ -178,6 +178,17 @@ fn pairs(
         }
     }
     Ok(())
+}
+
+/// What may follow a dot in a path: a name, or a number; `0.1` comes as one token.
+fn path_part(input: ParseStream<'_>) -> syn::Result<String> {
+    if input.peek(syn::LitInt) {
+        return Ok(input.parse::<syn::LitInt>()?.base10_digits().to_owned());
+    }
+    if input.peek(syn::LitFloat) {
+        return Ok(input.parse::<syn::LitFloat>()?.base10_digits().to_owned());
+    }
+    Ok(name_of(&input.call(syn::Ident::parse_any)?))
 }
 
 fn shape(input: ParseStream<'_>, out: &mut KernelAttribute) -> Result<(), SpecError> {
@@ -403,6 +414,16 @@ pub(crate) fn dim_expr(expr: &syn::Expr) -> Result<DimExpr, SpecError> {
         syn::Expr::Path(path) if path.qself.is_none() => match path.path.get_ident() {
             Some(ident) => Ok(DimExpr::Dim(name_of(ident))),
             None => Err(not_a_size(expr)),
+        },
+        syn::Expr::Field(field) => match dim_expr(&field.base)? {
+            DimExpr::Dim(base) => {
+                let member = match &field.member {
+                    syn::Member::Named(ident) => name_of(ident),
+                    syn::Member::Unnamed(index) => index.index.to_string(),
+                };
+                Ok(DimExpr::Dim(format!("{base}.{member}")))
+            }
+            _ => Err(not_a_size(expr)),
         },
         syn::Expr::Paren(paren) => dim_expr(&paren.expr),
         syn::Expr::Group(group) => dim_expr(&group.expr),

@@ -13,7 +13,7 @@ use crate::attribute_grammar::{ShapeText, dim_expr};
 pub enum DimExpr {
     /// A literal size.
     Const(u64),
-    /// A named dimension.
+    /// A named dimension; a path where it is an integer inside of a parameter: `self.width`.
     Dim(String),
     /// Sum.
     Add(Box<DimExpr>, Box<DimExpr>),
@@ -79,11 +79,7 @@ impl DimExpr {
         }
         let (a, op, b) = match self {
             DimExpr::Const(value) => return write!(f, "{value}"),
-            DimExpr::Dim(name) => {
-                // What is written must be readable again.
-                let raw = syn::parse_str::<syn::Ident>(name).is_err();
-                return write!(f, "{}{name}", if raw { "r#" } else { "" });
-            }
+            DimExpr::Dim(name) => return write_path(f, name),
             DimExpr::Add(a, b) => (a, '+', b),
             DimExpr::Sub(a, b) => (a, '-', b),
             DimExpr::Mul(a, b) => (a, '*', b),
@@ -100,6 +96,18 @@ impl fmt::Display for DimExpr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, 0)
     }
+}
+
+/// A path of names such that it can be read again: keywords are raw.
+fn write_path(f: &mut fmt::Formatter<'_>, path: &str) -> fmt::Result {
+    for (i, name) in path.split('.').enumerate() {
+        let plain = (i == 0 && name == "self")
+            || (i > 0 && name.starts_with(|c: char| c.is_ascii_digit()))
+            || syn::parse_str::<syn::Ident>(name).is_ok();
+        let dot = if i > 0 { "." } else { "" };
+        write!(f, "{dot}{}{name}", if plain { "" } else { "r#" })?;
+    }
+    Ok(())
 }
 
 /// The extents of one array, outermost first: `[rows, d]`. Row-major, contiguous.

@@ -16,6 +16,8 @@ pub struct SpecError {
     pub end: Span,
     /// What to write instead, if there is one good answer.
     pub help: Option<String>,
+    /// Whether the cause is that a definition is not known here, which may be fine elsewhere.
+    pub needs_types: bool,
 }
 
 impl SpecError {
@@ -26,6 +28,7 @@ impl SpecError {
             span,
             end: span,
             help: None,
+            needs_types: false,
         }
     }
 

@@ -30,12 +30,14 @@ pub enum GuardStep {
         /// The parameter.
         param: String,
     },
-    /// `dim = (len(param) + add - subtract) / divisor`, refused unless exact.
+    /// `dim = (quantity(param) + add - subtract) / divisor`, refused unless exact.
     Solve {
         /// The dimension.
         dim: String,
-        /// The slice or array whose length tells it.
+        /// The parameter that tells it.
         param: String,
+        /// What of the parameter tells it.
+        of: Quantity,
         /// What the dimension is multiplied with in the length.
         divisor: DimExpr,
         /// What the length is short of.
@@ -43,10 +45,12 @@ pub enum GuardStep {
         /// What the length has beside the multiple.
         subtract: DimExpr,
     },
-    /// `len(param)` must be the number of elements of `shape`.
+    /// `quantity(param)` must be the number of elements of `shape`.
     Check {
-        /// The slice or array.
+        /// The parameter.
         param: String,
+        /// What of it.
+        of: Quantity,
         /// Its shape.
         shape: Shape,
     },
@@ -55,6 +59,15 @@ pub enum GuardStep {
         /// The shape of the `Vec`.
         shape: Shape,
     },
+}
+
+/// What a shape says something about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// The length of a slice or array.
+    Length,
+    /// The value of an integer: an extent of an array, as `x.shape.0`.
+    Value,
 }
 
 /// What a guard needs to know of a parameter.
@@ -139,22 +152,28 @@ impl Guard {
                 });
             }
         }
-        let mut open: Vec<&(String, Shape)> = Vec::new();
-        for shape in shapes.iter().filter(|(name, _)| name != "return") {
-            match params.iter().find(|(name, _)| *name == shape.0) {
-                Some((_, GuardParam::Slice | GuardParam::Array(_))) => open.push(shape),
-                _ => return Err(GuardError::NotABuffer(shape.0.clone())),
+        let mut open: Vec<(&String, &Shape, Quantity)> = Vec::new();
+        for (name, shape) in shapes.iter().filter(|(name, _)| !is_result(name)) {
+            match params.iter().find(|(known, _)| known == name) {
+                Some((_, GuardParam::Slice | GuardParam::Array(_))) => {
+                    open.push((name, shape, Quantity::Length));
+                }
+                Some((_, GuardParam::Integer)) => open.push((name, shape, Quantity::Value)),
+                _ => return Err(GuardError::NotABuffer(name.clone())),
             }
         }
-        while let Some((at, dim, linear)) = open.iter().enumerate().find_map(|(at, (_, shape))| {
-            let dim = single_unknown(shape, &known)?;
-            Some((at, dim, linear_in(&shape.len(), dim)?))
-        }) {
-            let (param, _) = open.remove(at);
+        while let Some((at, dim, linear)) =
+            open.iter().enumerate().find_map(|(at, (_, shape, _))| {
+                let dim = single_unknown(shape, &known)?;
+                Some((at, dim, linear_in(&shape.len(), dim)?))
+            })
+        {
+            let (param, _, of) = open.remove(at);
             known.push(dim);
             steps.push(GuardStep::Solve {
                 dim: dim.to_owned(),
                 param: param.clone(),
+                of,
                 divisor: linear.factor,
                 add: linear.minus,
                 subtract: linear.plus,
@@ -163,13 +182,14 @@ impl Guard {
         if let Some(dim) = dims.iter().find(|dim| !known.contains(&dim.as_str())) {
             return Err(GuardError::Undetermined { dim: dim.clone() });
         }
-        for (param, shape) in open {
+        for (param, shape, of) in open {
             steps.push(GuardStep::Check {
                 param: param.clone(),
+                of,
                 shape: shape.clone(),
             });
         }
-        if let Some((_, shape)) = shapes.iter().find(|(name, _)| name == "return") {
+        for (_, shape) in shapes.iter().filter(|(name, _)| is_result(name)) {
             steps.push(GuardStep::Fits {
                 shape: shape.clone(),
             });
@@ -188,6 +208,10 @@ impl Guard {
         len: &dyn Fn(&str) -> Option<u64>,
     ) -> Option<Vec<u64>> {
         let mut known: Vec<(&str, u64)> = Vec::with_capacity(self.dims.len());
+        let quantity = |param: &str, of: Quantity| match of {
+            Quantity::Length => len(param),
+            Quantity::Value => u64::try_from(scalar(param)?).ok(),
+        };
         for step in &self.steps {
             let lookup = |name: &str| {
                 let found = known.iter().find(|(dim, _)| *dim == name);
@@ -198,11 +222,12 @@ impl Guard {
                 GuardStep::Solve {
                     dim,
                     param,
+                    of,
                     divisor,
                     add,
                     subtract,
                 } => {
-                    let multiple = len(param)?
+                    let multiple = quantity(param, *of)?
                         .checked_add(add.eval(&lookup)?)?
                         .checked_sub(subtract.eval(&lookup)?)?;
                     let divisor = divisor.eval(&lookup)?;
@@ -211,8 +236,8 @@ impl Guard {
                     }
                     (dim, multiple / divisor)
                 }
-                GuardStep::Check { param, shape } => {
-                    if shape.len().eval(&lookup)? != len(param)? {
+                GuardStep::Check { param, of, shape } => {
+                    if shape.len().eval(&lookup)? != quantity(param, *of)? {
                         return None;
                     }
                     continue;
@@ -260,12 +285,13 @@ impl GuardStep {
             GuardStep::Solve {
                 dim,
                 param,
+                of,
                 divisor,
                 add,
                 subtract,
             } => {
-                let (dim, param) = (dim_ident(dim), param_ident(param));
-                let mut multiple = quote!(#param.len());
+                let dim = dim_ident(dim);
+                let mut multiple = of.tokens(param);
                 if *add != DimExpr::Const(0) {
                     let add = expr_tokens(add);
                     multiple = quote!(::core::primitive::usize::checked_add(#multiple, #add)?);
@@ -289,10 +315,10 @@ impl GuardStep {
                     if #dim == 0 || ::core::primitive::usize::wrapping_mul(#dim, __pragma_divisor) != __pragma_multiple { #refuse; }
                 }
             }
-            GuardStep::Check { param, shape } => {
-                let (param, len) = (param_ident(param), expr_tokens(&shape.len()));
+            GuardStep::Check { param, of, shape } => {
+                let (quantity, len) = (of.tokens(param), expr_tokens(&shape.len()));
                 quote! {
-                    if #param.len() != #len { #refuse; }
+                    if #quantity != #len { #refuse; }
                 }
             }
             GuardStep::Fits { shape } => {
@@ -303,24 +329,59 @@ impl GuardStep {
     }
 }
 
+impl Quantity {
+    /// An expression of type `usize` inside a function that returns an `Option`.
+    fn tokens(self, param: &str) -> TokenStream {
+        let param = param_ident(param);
+        match self {
+            Quantity::Length => quote!(#param.len()),
+            Quantity::Value => {
+                quote!(<::core::primitive::usize as ::core::convert::TryFrom<_>>::try_from(#param).ok()?)
+            }
+        }
+    }
+}
+
+/// Whether a shape of this name is one of a returned value: `return`, `return.1`.
+pub(crate) fn is_result(name: &str) -> bool {
+    name == "return" || name.starts_with("return.")
+}
+
 /// The variable that holds a dimension in emitted tokens; never the name of a parameter.
 pub(crate) fn dim_ident(dim: &str) -> Ident {
-    let mut name = String::from("__pragma_dim_");
     let plain = dim.strip_prefix("r#").unwrap_or(dim);
-    // Dimensions are identifiers; only a damaged manifest has others, and shall not stop the compiler.
-    name.extend(plain.chars().map(|c| {
+    path_ident("__pragma_dim_", plain)
+}
+
+/// One name for a path of names, another one for every path.
+fn path_ident(prefix: &str, path: &str) -> Ident {
+    let mut name = String::from(prefix);
+    // Only a damaged manifest has other characters, and shall not stop the compiler.
+    name.extend(path.chars().map(|c| {
         if c == '_' || c.is_alphanumeric() {
             c
         } else {
             '_'
         }
     }));
-    syn::parse_str(&name).unwrap_or_else(|_| Ident::new("__pragma_dim", Span::call_site()))
+    let parts = || path.split('.');
+    let vague = |part: &str| part.contains('_') || part.starts_with(|c: char| c.is_ascii_digit());
+    if path.contains('.') && parts().any(vague) {
+        // `a.b_c` is not `a_b.c`: tell where the dots are.
+        for part in parts() {
+            name.push_str(&format!("_{}", part.len()));
+        }
+    }
+    syn::parse_str(&name).unwrap_or_else(|_| Ident::new("__pragma_name", Span::call_site()))
 }
 
-/// A parameter or function in emitted tokens, raw where the name is a keyword. What cannot be a name at all
-/// becomes one that nothing has, so that the compiler and not a panic reports it.
+/// A parameter or function in emitted tokens, raw where the name is a keyword. A path gets a name of its own
+/// (`self.gamma` is `__pragma_leaf_self_gamma`). What cannot be a name at all becomes one that nothing has, so that the
+/// compiler and not a panic reports it.
 pub fn param_ident(name: &str) -> Ident {
+    if name.contains('.') {
+        return path_ident("__pragma_leaf_", name);
+    }
     syn::parse_str::<Ident>(name)
         .or_else(|_| syn::parse_str::<Ident>(&format!("r#{name}")))
         .unwrap_or_else(|_| Ident::new("__pragma_not_a_name", Span::call_site()))

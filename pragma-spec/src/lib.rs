@@ -1,6 +1,6 @@
 //! The words that all Pragma crates share.
 //!
-//! Owns the attribute grammar, signatures, shapes, targets, kernel ids, fingerprints and the
+//! Owns the attribute grammar, signatures and their forms, shapes, targets, kernel ids, fingerprints and the
 //! manifest format. Does no I/O: callers hand in text and tokens and get values back.
 #![forbid(unsafe_code)]
 
@@ -11,6 +11,7 @@ pub mod codegen;
 mod dim;
 mod error;
 mod fingerprint;
+pub mod form;
 mod guard;
 mod index;
 mod kernel_id;
@@ -30,11 +31,12 @@ pub use fingerprint::{
     Fingerprint, InvalidFingerprint, canonical_text, dependency_hash, fingerprint, harness_symbol,
     text_sha256,
 };
-pub use guard::{Guard, GuardError, GuardParam, GuardStep};
+pub use guard::{Guard, GuardError, GuardParam, GuardStep, Quantity};
 pub use index::{INDEX_FORMAT, Index, IndexEntry, IndexError};
 pub use kernel_id::{InvalidKernelId, KernelId};
 pub use manifest::{
-    Artefact, MANIFEST_FORMAT, Manifest, ManifestError, TargetOutcome, Variant, VerificationRecord,
+    Artefact, Interface, MANIFEST_FORMAT, Manifest, ManifestError, TargetOutcome, Variant,
+    VerificationRecord,
 };
 pub use record::RecordError;
 pub use scalar::{Scalar, UnknownScalar};

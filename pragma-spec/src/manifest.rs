@@ -5,6 +5,7 @@
 
 use std::str::FromStr;
 
+use crate::form::SignatureForm;
 use crate::record::{Record, RecordError, quote_text, strings};
 use crate::{Fingerprint, KernelId, Shape, Target};
 
@@ -34,11 +35,30 @@ pub struct Manifest {
     pub dims: Vec<String>,
     /// The shape of every slice parameter, and of `return` where the function returns a `Vec`; inferred ones included.
     pub shapes: Vec<(String, Shape)>,
+    /// What else the code around a kernel depends on.
+    pub interface: Interface,
     /// One entry per target that was tuned for.
     pub artefacts: Vec<Artefact>,
     /// What the kernels were tested for.
     pub verification: VerificationRecord,
 }
+
+/// How a kernel is called, beyond its parameters. A plain function of slices and scalars has the default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Interface {
+    /// The source's parameters and result, where they are more than leaves: written as lines under the key `form`.
+    pub form: Option<SignatureForm>,
+    /// Whether kernels can decline, so that the reference runs after all: `declines = true`.
+    pub declines: bool,
+    /// Pairs of leaves whose owners (`Vec`s of the same type) are exchanged after a kernel has run.
+    pub swaps: Vec<(String, String)>,
+    /// Whether a build with debug assertions runs the reference, for its overflow checks: kernels wrap.
+    /// Written `overflow = "checked in debug"`.
+    pub overflow_checked_in_debug: bool,
+}
+
+/// The value of the key `overflow`.
+const CHECKED_IN_DEBUG: &str = "checked in debug";
 
 /// What tuning for one target came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -162,6 +182,7 @@ impl Manifest {
             signature: root.text("signature")?,
             dims: root.texts("dims")?,
             shapes,
+            interface: Interface::read(&root)?,
             artefacts: artefacts
                 .iter()
                 .map(Artefact::read)
@@ -200,6 +221,7 @@ impl Manifest {
             ));
         }
         out.push_str("]\n");
+        self.interface.write(&mut out);
         for artefact in &self.artefacts {
             artefact.write(&mut out);
         }
@@ -217,6 +239,56 @@ impl Manifest {
         self.artefacts
             .iter()
             .find(|artefact| artefact.target == target)
+    }
+}
+
+impl Interface {
+    fn read(root: &Record<'_>) -> Result<Self, RecordError> {
+        let form = match root.optional_texts("form")? {
+            None => None,
+            Some(lines) => {
+                let form = SignatureForm::parse_lines(&lines);
+                Some(form.map_err(|error| RecordError(format!("`form`: {error}")))?)
+            }
+        };
+        let pair = |text: String| match text.split_once(" <-> ") {
+            Some((a, b)) => Ok((a.to_owned(), b.to_owned())),
+            None => Err(RecordError(format!("`swaps`: `{text}` is no pair"))),
+        };
+        let swaps = root.optional_texts("swaps")?.unwrap_or_default();
+        let overflow = root.optional_text("overflow")?;
+        if let Some(other) = overflow.as_deref().filter(|text| *text != CHECKED_IN_DEBUG) {
+            return Err(RecordError(format!("`overflow`: `{other}` is unknown")));
+        }
+        Ok(Interface {
+            form,
+            declines: root.optional_flag("declines")?,
+            swaps: swaps.into_iter().map(pair).collect::<Result<_, _>>()?,
+            overflow_checked_in_debug: overflow.is_some(),
+        })
+    }
+
+    fn write(&self, out: &mut String) {
+        if let Some(form) = &self.form {
+            out.push_str("form = [\n");
+            for line in form.to_lines() {
+                out.push_str(&format!("    {},\n", quote_text(&line)));
+            }
+            out.push_str("]\n");
+        }
+        if self.declines {
+            out.push_str("declines = true\n");
+        }
+        if !self.swaps.is_empty() {
+            let pairs = self.swaps.iter().map(|(a, b)| format!("{a} <-> {b}"));
+            out.push_str(&format!(
+                "swaps = {}\n",
+                strings(&pairs.collect::<Vec<_>>())
+            ));
+        }
+        if self.overflow_checked_in_debug {
+            out.push_str(&format!("overflow = {}\n", quote_text(CHECKED_IN_DEBUG)));
+        }
     }
 }
 

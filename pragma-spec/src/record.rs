@@ -91,6 +91,23 @@ impl<'i> Record<'i> {
         texts.ok_or_else(|| RecordError(format!("`{key}` is not a list of texts")))
     }
 
+    pub(crate) fn optional_texts(&self, key: &str) -> Result<Option<Vec<String>>, RecordError> {
+        match self.find(key) {
+            None => Ok(None),
+            Some(_) => self.texts(key).map(Some),
+        }
+    }
+
+    /// A truth value; false if the key is missing.
+    pub(crate) fn optional_flag(&self, key: &str) -> Result<bool, RecordError> {
+        match self.find(key) {
+            None => Ok(false),
+            Some(value) => value
+                .as_bool()
+                .ok_or_else(|| RecordError(format!("`{key}` is neither true nor false"))),
+        }
+    }
+
     pub(crate) fn table(&self, key: &str) -> Result<Record<'i>, RecordError> {
         let table = self.get(key)?.as_table();
         table

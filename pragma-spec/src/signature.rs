@@ -1,13 +1,14 @@
-//! What a kernel function takes and returns.
+//! What a kernel function takes and returns, as flat leaves.
 //!
-//! Owns the types and reading them from a function signature. How lengths relate is a matter of
-//! shapes: see `attribute` and `guard`.
+//! Owns the types and reading signatures that consist of leaves already; others are flattened by `form`. How lengths
+//! relate is a matter of shapes: see `attribute` and `guard`.
 
 use std::fmt;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 
+use crate::form::{Form, Pattern, Returned, ReturnedKind, SignatureForm, SourceParam};
 use crate::{Scalar, SpecError};
 
 /// The signature of a function that may have kernels.
@@ -15,16 +16,18 @@ use crate::{Scalar, SpecError};
 pub struct KernelSignature {
     /// The function's name.
     pub name: String,
-    /// Its parameters, in order.
+    /// Its parameters, in order: the leaves of what the source has.
     pub params: Vec<ParamSig>,
-    /// What it returns.
+    /// What it returns: the leaves of what the source has, on success.
     pub returns: ReturnSig,
+    /// How the source's parameters and result are made of these.
+    pub form: SignatureForm,
 }
 
 /// One parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamSig {
-    /// Its name, without `mut`.
+    /// Its name, without `mut`; the way to it where it is a part of a source parameter: `self.gamma`.
     pub name: String,
     /// Its type.
     pub kind: ParamKind,
@@ -66,15 +69,109 @@ pub enum ReturnSig {
     Tuple(Vec<Scalar>),
     /// `Vec<T>`.
     Vec(Scalar),
+    /// Several values of which at least one is a `Vec`.
+    Mixed(Vec<ReturnedKind>),
+}
+
+impl ReturnSig {
+    /// What a function returns that returns these values. A single one stands for itself, also out of a tuple.
+    pub fn of(values: &[Returned]) -> ReturnSig {
+        let scalar = |value: &Returned| match value.kind {
+            ReturnedKind::Scalar(scalar) => Some(scalar),
+            ReturnedKind::Vec(_) => None,
+        };
+        match values {
+            [] => ReturnSig::Nothing,
+            [one] => match one.kind {
+                ReturnedKind::Scalar(scalar) => ReturnSig::Scalar(scalar),
+                ReturnedKind::Vec(scalar) => ReturnSig::Vec(scalar),
+            },
+            many => match many.iter().map(scalar).collect() {
+                Some(scalars) => ReturnSig::Tuple(scalars),
+                None => ReturnSig::Mixed(many.iter().map(|value| value.kind).collect()),
+            },
+        }
+    }
+
+    /// The values, in order.
+    pub fn kinds(&self) -> Vec<ReturnedKind> {
+        match self {
+            ReturnSig::Nothing => Vec::new(),
+            ReturnSig::Scalar(scalar) => vec![ReturnedKind::Scalar(*scalar)],
+            ReturnSig::Vec(scalar) => vec![ReturnedKind::Vec(*scalar)],
+            ReturnSig::Tuple(scalars) => {
+                scalars.iter().copied().map(ReturnedKind::Scalar).collect()
+            }
+            ReturnSig::Mixed(kinds) => kinds.clone(),
+        }
+    }
 }
 
 impl KernelSignature {
-    /// Reads a function signature.
+    /// A function whose parameters and result are leaves as they are.
+    pub fn plain(name: impl Into<String>, params: Vec<ParamSig>, returns: ReturnSig) -> Self {
+        let scalar = |scalar: Scalar| Form::scalar(scalar);
+        let form = |kind: ParamKind| match kind {
+            ParamKind::Scalar(elem) => scalar(elem),
+            ParamKind::Slice { elem, mutable } => {
+                Form::Slice(Box::new(scalar(elem))).behind(mutable)
+            }
+            ParamKind::Array {
+                elem,
+                len,
+                mutable,
+                by_value,
+            } => {
+                let array = Form::Array(len, Box::new(scalar(elem)));
+                if by_value {
+                    array
+                } else {
+                    array.behind(mutable)
+                }
+            }
+        };
+        let returned = |kind: ReturnedKind| match kind {
+            ReturnedKind::Scalar(elem) => scalar(elem),
+            ReturnedKind::Vec(elem) => Form::Vec(Box::new(scalar(elem))),
+        };
+        let mut results: Vec<Form> = returns.kinds().into_iter().map(returned).collect();
+        let result = match &returns {
+            ReturnSig::Nothing => Form::Unit,
+            ReturnSig::Tuple(_) | ReturnSig::Mixed(_) => Form::Tuple(results),
+            ReturnSig::Scalar(_) | ReturnSig::Vec(_) => results.pop().unwrap_or_default(),
+        };
+        let source = |param: &ParamSig| SourceParam {
+            pattern: Pattern::Name(param.name.clone()),
+            form: form(param.kind),
+        };
+        KernelSignature {
+            name: name.into(),
+            form: SignatureForm {
+                params: params.iter().map(source).collect(),
+                result,
+                ..SignatureForm::default()
+            },
+            params,
+            returns,
+        }
+    }
+
+    /// The flat returned values by name. One alone is `return`, wherever it stands in the result.
+    pub fn returned(&self) -> Vec<Returned> {
+        let mut values = self.form.returned();
+        if let [only] = &mut values[..] {
+            only.name = "return".to_owned();
+        }
+        values
+    }
+
+    /// Reads the signature of a free function of leaves.
     ///
     /// # Errors
     /// If the function is a method, is `const`, `async`, `unsafe`, `extern` or variadic, has type or
     /// const parameters, or takes or returns a type that no kernel can handle. The span is that of the offending part.
     pub fn from_syn(sig: &syn::Signature) -> Result<Self, SpecError> {
+        check_plain(sig)?;
         check_qualifiers(sig)?;
         let mut params: Vec<ParamSig> = Vec::with_capacity(sig.inputs.len());
         for input in &sig.inputs {
@@ -88,11 +185,8 @@ impl KernelSignature {
                 ));
             }
         }
-        Ok(KernelSignature {
-            name: name_of(&sig.ident),
-            params,
-            returns: returns(&sig.output)?,
-        })
+        let returns = returns(&sig.output)?;
+        Ok(KernelSignature::plain(name_of(&sig.ident), params, returns))
     }
 
     /// The parameter called `name`.
@@ -159,6 +253,14 @@ impl fmt::Display for KernelSignature {
             ReturnSig::Nothing => Ok(()),
             ReturnSig::Scalar(scalar) => write!(f, " -> {scalar}"),
             ReturnSig::Vec(scalar) => write!(f, " -> Vec<{scalar}>"),
+            ReturnSig::Mixed(kinds) => {
+                let name = |kind: &ReturnedKind| match kind {
+                    ReturnedKind::Scalar(scalar) => scalar.to_string(),
+                    ReturnedKind::Vec(scalar) => format!("Vec<{scalar}>"),
+                };
+                let names: Vec<String> = kinds.iter().map(name).collect();
+                write!(f, " -> ({})", names.join(", "))
+            }
             ReturnSig::Tuple(scalars) => {
                 let names: Vec<_> = scalars.iter().map(|scalar| scalar.name()).collect();
                 let comma = if names.len() == 1 { "," } else { "" };
@@ -174,11 +276,8 @@ pub(crate) fn name_of(ident: &syn::Ident) -> String {
     text.strip_prefix("r#").map(str::to_owned).unwrap_or(text)
 }
 
-fn check_qualifiers(sig: &syn::Signature) -> Result<(), SpecError> {
-    let refuse = |tokens: &dyn ToTokens, what: &str, help: &str| {
-        let text = format!("`#[pragma_kernel]` cannot be used on {what}");
-        Err(SpecError::spanned(&tokens, text).help(help))
-    };
+/// Refuses what only flattening can handle.
+fn check_plain(sig: &syn::Signature) -> Result<(), SpecError> {
     if let Some(receiver) = sig.receiver() {
         return refuse(
             receiver,
@@ -186,6 +285,28 @@ fn check_qualifiers(sig: &syn::Signature) -> Result<(), SpecError> {
             "move the loop into a free function that takes slices and call it from the method",
         );
     }
+    if let Some(param) = sig
+        .generics
+        .params
+        .iter()
+        .find(|param| !matches!(param, syn::GenericParam::Lifetime(_)))
+    {
+        return refuse(
+            param,
+            "type or const parameters without an instantiation",
+            "say which: `instantiate(T = f32)`",
+        );
+    }
+    Ok(())
+}
+
+fn refuse<T>(tokens: &dyn ToTokens, what: &str, help: &str) -> Result<T, SpecError> {
+    let text = format!("`#[pragma_kernel]` cannot be used on {what}");
+    Err(SpecError::spanned(&tokens, text).help(help))
+}
+
+/// Refuses functions whose call is more than a call.
+pub(crate) fn check_qualifiers(sig: &syn::Signature) -> Result<(), SpecError> {
     if let Some(token) = &sig.constness {
         return refuse(
             token,
@@ -216,18 +337,6 @@ fn check_qualifiers(sig: &syn::Signature) -> Result<(), SpecError> {
     }
     if let Some(variadic) = &sig.variadic {
         return refuse(variadic, "a variadic function", "take a slice");
-    }
-    if let Some(param) = sig
-        .generics
-        .params
-        .iter()
-        .find(|param| !matches!(param, syn::GenericParam::Lifetime(_)))
-    {
-        return refuse(
-            param,
-            "type or const parameters without an instantiation",
-            "say which: `instantiate(T = f32)`",
-        );
     }
     Ok(())
 }
@@ -327,7 +436,7 @@ fn returns(output: &syn::ReturnType) -> Result<ReturnSig, SpecError> {
 }
 
 /// `ty` without parentheses and invisible groups.
-fn strip(ty: &syn::Type) -> &syn::Type {
+pub(crate) fn strip(ty: &syn::Type) -> &syn::Type {
     match ty {
         syn::Type::Paren(paren) => strip(&paren.elem),
         syn::Type::Group(group) => strip(&group.elem),
@@ -369,7 +478,7 @@ fn scalar(ty: &syn::Type) -> Result<Scalar, SpecError> {
 }
 
 /// A type as people write it, unlike `to_string`, which puts spaces everywhere.
-fn type_text(ty: &syn::Type) -> String {
+pub(crate) fn type_text(ty: &impl ToTokens) -> String {
     fn write(tokens: TokenStream, out: &mut String) {
         for token in tokens {
             let word = matches!(token, TokenTree::Ident(_) | TokenTree::Literal(_));

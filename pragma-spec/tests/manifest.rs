@@ -1,8 +1,8 @@
 //! The text of manifests and indices: byte-stable, read back as written.
 
 use pragma_spec::{
-    Artefact, Fingerprint, Index, IndexEntry, IndexError, KernelId, Manifest, ManifestError,
-    Target, TargetOutcome, Variant, VerificationRecord, text_sha256,
+    Artefact, Fingerprint, Index, IndexEntry, IndexError, Interface, KernelId, Manifest,
+    ManifestError, Target, TargetOutcome, Variant, VerificationRecord, text_sha256,
 };
 
 fn manifest() -> Manifest {
@@ -23,6 +23,7 @@ fn manifest() -> Manifest {
                 "[rows, 2 * (d - 1)]".parse().expect("a shape"),
             ),
         ],
+        interface: Interface::default(),
         artefacts: vec![
             Artefact {
                 target: Target::X86_64V3,

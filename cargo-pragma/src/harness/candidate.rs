@@ -2,7 +2,7 @@
 //!
 //! Owns what stands around the kernel. The kernel is called through the same tokens as in the user's crate.
 
-use pragma_spec::{Guard, KernelSignature, Scalar, Shape, codegen};
+use pragma_spec::{Guard, KernelSignature, Shape, codegen};
 use proc_macro2::{Ident, Span};
 use quote::quote;
 
@@ -22,6 +22,8 @@ pub struct CandidateText<'a> {
     pub guard: &'a Guard,
     /// The shapes behind the guard, with `return` where the function returns a `Vec`.
     pub shapes: &'a [(String, Shape)],
+    /// Whether the kernel can decline.
+    pub declines: bool,
 }
 
 /// The complete source of the candidate's crate.
@@ -29,36 +31,19 @@ pub struct CandidateText<'a> {
 /// # Errors
 /// If the signature or the entry's name cannot be used.
 pub fn candidate_source(text: &CandidateText<'_>) -> Result<String, BuildError> {
-    let half = |scalar: Scalar| matches!(scalar, Scalar::F16 | Scalar::Bf16);
-    if text
-        .signature
-        .params
-        .iter()
-        .any(|param| half(param.kind.elem()))
-    {
-        return Err(BuildError::Unsupported(
-            "16-bit floats cannot be kernel arguments yet".into(),
-        ));
-    }
     let entry = syn::parse_str::<Ident>(text.entry)
         .map_err(|_| BuildError::Unsupported(format!("`{}` is not a function name", text.entry)))?;
     let runtime = quote!(::pragma_runtime);
     let path = quote!(kernel::#entry);
-    let candidate = codegen::candidate_entry(
-        abi::CANDIDATE,
-        &path,
-        text.signature,
-        text.guard,
-        text.shapes,
-        &runtime,
-    );
-    let into = codegen::candidate_into_entry(
-        abi::CANDIDATE_INTO,
-        &path,
-        text.signature,
-        text.guard,
-        &runtime,
-    );
+    let call = codegen::KernelCall {
+        path: &path,
+        sig: text.signature,
+        guard: text.guard,
+        shapes: text.shapes,
+        declines: text.declines,
+    };
+    let candidate = codegen::candidate_entry(abi::CANDIDATE, &call, &runtime);
+    let into = codegen::candidate_into_entry(abi::CANDIDATE_INTO, &call, &runtime);
     let set_threads = Ident::new(abi::SET_THREADS, Span::call_site());
     let get_version = Ident::new(abi::GET_ABI_VERSION, Span::call_site());
     let exports = quote! {
@@ -98,6 +83,7 @@ mod tests {
             signature: &signature,
             guard: &guard,
             shapes: &shapes,
+            declines: false,
         };
         let source = candidate_source(&text).expect("is supported");
         assert!(source.contains("// a comment\n"));

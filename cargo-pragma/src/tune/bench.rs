@@ -47,6 +47,7 @@ impl Evaluator for BenchEvaluator {
             signature: &spec.signature,
             guard: &spec.guard,
             shapes: &spec.shapes,
+            declines: false,
         };
         let built = match self
             .harness

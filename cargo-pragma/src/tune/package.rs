@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use pragma_spec::{
-    Artefact, Fingerprint, MANIFEST_FORMAT, Manifest, Target, TargetOutcome, VerificationRecord,
-    text_sha256,
+    Artefact, Fingerprint, Interface, MANIFEST_FORMAT, Manifest, Target, TargetOutcome,
+    VerificationRecord, text_sha256,
 };
 use pragma_synth::lift::Lifted;
 
@@ -112,6 +112,15 @@ pub fn package(
             .map_or_else(|_| kernel.name(), ToString::to_string),
         dims: lifted.program.dims.clone(),
         shapes: lifted.shapes.clone(),
+        interface: Interface {
+            form: kernel
+                .signature
+                .as_ref()
+                .ok()
+                .filter(|signature| !signature.form.is_plain())
+                .map(|signature| signature.form.clone()),
+            ..Interface::default()
+        },
         artefacts: artefacts.into_values().collect(),
         verification: record,
     };

@@ -306,7 +306,9 @@ fn flush_dir(dir: &Path) {
 mod tests {
     use super::*;
     use crate::vendor::{Problem, read};
-    use pragma_spec::{Artefact, Fingerprint, Target, TargetOutcome, VerificationRecord};
+    use pragma_spec::{
+        Artefact, Fingerprint, Interface, Target, TargetOutcome, VerificationRecord,
+    };
 
     fn kernel(name: &str, text: &str) -> KernelFiles {
         let manifest = Manifest {
@@ -320,6 +322,7 @@ mod tests {
             signature: "fn()".to_owned(),
             dims: Vec::new(),
             shapes: Vec::new(),
+            interface: Interface::default(),
             artefacts: vec![Artefact {
                 target: Target::X86_64V3,
                 outcome: TargetOutcome::Tuned,

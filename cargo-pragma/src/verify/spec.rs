@@ -77,21 +77,11 @@ impl KernelSpec {
                 param: Some(i),
             })
             .collect();
-        let mut returned = |name: String, elem| {
-            outputs.push(Output {
-                name,
-                elem,
-                param: None,
-            });
-        };
-        match &self.signature.returns {
-            ReturnSig::Nothing => {}
-            ReturnSig::Scalar(elem) | ReturnSig::Vec(elem) => returned("return".into(), *elem),
-            ReturnSig::Tuple(elems) => elems
-                .iter()
-                .enumerate()
-                .for_each(|(i, elem)| returned(format!("return.{i}"), *elem)),
-        }
+        outputs.extend(self.signature.returned().into_iter().map(|value| Output {
+            name: value.name,
+            elem: value.kind.elem(),
+            param: None,
+        }));
         outputs
     }
 
@@ -204,11 +194,12 @@ impl KernelSpec {
             ParamKind::Slice { elem, .. } | ParamKind::Array { elem, .. } => *elem == Scalar::F64,
         };
         self.signature.params.iter().any(|one| param(&one.kind))
-            || match &self.signature.returns {
-                ReturnSig::Nothing => false,
-                ReturnSig::Scalar(scalar) | ReturnSig::Vec(scalar) => *scalar == Scalar::F64,
-                ReturnSig::Tuple(scalars) => scalars.contains(&Scalar::F64),
-            }
+            || self
+                .signature
+                .returns
+                .kinds()
+                .iter()
+                .any(|kind| kind.elem() == Scalar::F64)
     }
 
     /// The policy in words, for the manifest.

@@ -141,6 +141,7 @@ pub fn verdict(
         signature: &spec.signature,
         guard: &spec.guard,
         shapes: &spec.shapes,
+        declines: false,
     };
     let dir = bench.candidates();
     let built = harness

@@ -10,8 +10,9 @@ use std::process::Command;
 use syn::ext::IdentExt;
 
 use pragma_spec::{
-    Artefact, Fingerprint, Index, IndexEntry, KernelId, KernelSignature, Manifest, Shape, Target,
-    TargetOutcome, Variant, VerificationRecord, dependency_hash, dims_of, fingerprint, text_sha256,
+    Artefact, Fingerprint, Index, IndexEntry, Interface, KernelId, KernelSignature, Manifest,
+    Shape, Target, TargetOutcome, Variant, VerificationRecord, dependency_hash, dims_of,
+    fingerprint, text_sha256,
 };
 
 /// Where all throwaway crates are built.
@@ -163,6 +164,7 @@ impl Crate {
                 .to_string(),
             dims: dims_of(&shapes),
             shapes,
+            interface: Interface::default(),
             artefacts,
             verification: VerificationRecord::default(),
         };

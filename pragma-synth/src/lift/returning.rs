@@ -3,7 +3,8 @@
 //! A kernel makes the `Ok` or `Some` case of its result only, and a `Vec` only at its end: on any
 //! other path it declines, and the reference does the work.
 
-use pragma_spec::{ReturnSig, Scalar};
+use pragma_spec::form::ReturnedKind;
+use pragma_spec::{KernelSignature, Scalar};
 use proc_macro2::Span;
 
 use super::error::Lift;
@@ -25,28 +26,15 @@ pub(super) struct Leaf {
 }
 
 /// The values that a kernel of this signature gives, in order.
-pub(super) fn leaves(returns: &ReturnSig) -> Vec<Leaf> {
-    let one = |scalar: Scalar, many| {
-        vec![Leaf {
-            name: "return".to_owned(),
-            scalar,
-            many,
-        }]
-    };
-    match returns {
-        ReturnSig::Nothing => Vec::new(),
-        ReturnSig::Scalar(scalar) => one(*scalar, false),
-        ReturnSig::Vec(scalar) => one(*scalar, true),
-        ReturnSig::Tuple(scalars) => scalars
-            .iter()
-            .enumerate()
-            .map(|(i, scalar)| Leaf {
-                name: format!("return.{i}"),
-                scalar: *scalar,
-                many: false,
-            })
-            .collect(),
-    }
+pub(super) fn leaves(signature: &KernelSignature) -> Vec<Leaf> {
+    let values = signature.returned().into_iter();
+    values
+        .map(|value| Leaf {
+            name: value.name,
+            scalar: value.kind.elem(),
+            many: matches!(value.kind, ReturnedKind::Vec(_)),
+        })
+        .collect()
 }
 
 /// A returned `Vec`.
@@ -60,7 +48,7 @@ pub(super) struct ReturnedVec {
 impl Reader<'_> {
     /// Declares the scalar results; those with `Vec`s are known at the end only.
     pub(super) fn begin_returns(&mut self) {
-        let leaves = leaves(&self.request.signature.returns);
+        let leaves = leaves(self.request.signature);
         self.program.returns = if leaves.is_empty() || leaves.iter().any(|leaf| leaf.many) {
             Returns::Nothing
         } else {
@@ -89,7 +77,7 @@ impl Reader<'_> {
             }
             value => value,
         };
-        let leaves = leaves(&self.request.signature.returns);
+        let leaves = leaves(self.request.signature);
         let mut values = Vec::new();
         self.flat(value, span, &mut values)?;
         if values.len() != leaves.len() {

@@ -173,17 +173,11 @@ fn a_tie_takes_the_larger_magnitude() {
 }
 
 fn oracle(text: &str, params: &[(&str, ParamKind)]) -> Result<String, OracleError> {
-    let signature = KernelSignature {
-        name: "k".to_owned(),
-        params: params
-            .iter()
-            .map(|(name, kind)| ParamSig {
-                name: (*name).to_owned(),
-                kind: *kind,
-            })
-            .collect(),
-        returns: ReturnSig::Nothing,
-    };
+    let params = params.iter().map(|(name, kind)| ParamSig {
+        name: (*name).to_owned(),
+        kind: *kind,
+    });
+    let signature = KernelSignature::plain("k", params.collect(), ReturnSig::Nothing);
     oracle_source(&parse(text).unwrap(), &signature)
 }
 

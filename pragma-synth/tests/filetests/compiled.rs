@@ -407,10 +407,10 @@ fn kernel_signature(program: &Program) -> KernelSignature {
         }
         Param::Dim(dim) => (program.dims[*dim].clone(), ParamKind::Scalar(DIM_TYPE)),
     });
-    KernelSignature {
-        name: program.name.clone(),
-        params: params.map(|(name, kind)| ParamSig { name, kind }).collect(),
-        returns: match &program.returns {
+    KernelSignature::plain(
+        program.name.clone(),
+        params.map(|(name, kind)| ParamSig { name, kind }).collect(),
+        match &program.returns {
             Returns::Nothing => ReturnSig::Nothing,
             Returns::Scalars(scalars) => match scalars[..] {
                 [scalar] => ReturnSig::Scalar(scalar),
@@ -420,7 +420,7 @@ fn kernel_signature(program: &Program) -> KernelSignature {
             // Nothing that is made of the signature looks at the results.
             Returns::Mixed(_) => ReturnSig::Nothing,
         },
-    }
+    )
 }
 
 fn call_oracle(calls: &mut String, program: &Program, case: &Case, i: usize, j: usize) {

@@ -1,0 +1,6 @@
+//! Forms: which leaves a signature has, their text, where the fields of records lie.
+
+mod flatten;
+mod layout;
+mod support;
+mod text;
