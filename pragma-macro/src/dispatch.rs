@@ -140,9 +140,17 @@ fn buckets(
             sig,
             guard,
             shapes: &manifest.shapes,
-            declines: false,
+            declines: manifest.interface.declines,
         });
-        quote!(return #call;)
+        if manifest.interface.declines {
+            quote! {
+                if let ::core::option::Option::Some(__pragma_made) = #call {
+                    return __pragma_made;
+                }
+            }
+        } else {
+            quote!(return #call;)
+        }
     };
     let mut tokens = TokenStream::new();
     for variant in artefact.variants.iter().rev() {

@@ -47,7 +47,7 @@ impl Evaluator for BenchEvaluator {
             signature: &spec.signature,
             guard: &spec.guard,
             shapes: &spec.shapes,
-            declines: false,
+            declines: spec.declines,
         };
         let built = match self
             .harness

@@ -119,6 +119,7 @@ pub fn package(
                 .ok()
                 .filter(|signature| !signature.form.is_plain())
                 .map(|signature| signature.form.clone()),
+            declines: lifted.program.declines(),
             ..Interface::default()
         },
         artefacts: artefacts.into_values().collect(),

@@ -172,7 +172,10 @@ impl<'a> Workshop<'a> {
             oracle,
         );
         let spec = match spec {
-            Ok(spec) => spec,
+            Ok(spec) => KernelSpec {
+                declines: lifted.program.declines(),
+                ..spec
+            },
             Err(error) => return Ok(Err(BenchError::Unprovable(error.to_string()))),
         };
         let bench = Bench::open(&harness, spec, Limits::new(sandbox), seed);

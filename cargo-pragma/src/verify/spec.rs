@@ -26,6 +26,8 @@ pub struct KernelSpec {
     pub reference_symbol: String,
     /// The complete source of the f64 oracle, where the function lifts.
     pub oracle: Option<String>,
+    /// Whether kernels can decline.
+    pub declines: bool,
 }
 
 /// One result of a kernel.
@@ -60,6 +62,7 @@ impl KernelSpec {
             guard,
             reference_symbol,
             oracle,
+            declines: false,
         })
     }
 
