@@ -360,6 +360,7 @@ fn a_faster_kernel_measures_faster() {
     // A size that the shapes do not have.
     let missing = TuneSize {
         values: vec![("rows".into(), 3.0)],
+        ..TuneSize::default()
     };
     assert!(
         bench

@@ -7,8 +7,8 @@ use std::fmt;
 
 use proc_macro2::{Span, TokenStream};
 
-use crate::guard::{Guard, GuardParam};
-use crate::{DimExpr, KernelSignature, ParamKind, ReturnSig, Scalar, Shape, SpecError};
+use crate::guard::{Guard, GuardParam, is_result};
+use crate::{DimExpr, KernelSignature, ParamKind, Scalar, Shape, SpecError};
 
 /// The arguments of one `#[pragma_kernel]`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,8 +27,11 @@ pub struct KernelAttribute {
     pub targets: TargetSet,
     /// `threads(n)`: the most threads a kernel may use; `None` is no limit.
     pub threads: Option<u32>,
-    /// `instantiate(T = f32, T = f64)`, in source order: type parameter and type.
+    /// `instantiate(T = f32, N = 4)`, in source order: parameter and what it stands for. After
+    /// [`KernelAttribute::resolve`] those of one instance; see [`KernelAttribute::instances`] for all of them.
     pub instantiate: Vec<(String, String)>,
+    /// The same by pairs of parentheses.
+    pub(crate) instances: Vec<Vec<(String, String)>>,
     /// `crate = path`: how this crate calls `pragma_runtime`.
     pub crate_path: Option<String>,
     /// Where names were written.
@@ -46,7 +49,7 @@ impl PartialEq for Places {
 }
 
 impl Places {
-    fn span(&self, key: &str, name: &str) -> Span {
+    pub(crate) fn span(&self, key: &str, name: &str) -> Span {
         let found = self.0.iter().find(|(k, n, _)| *k == key && n == name);
         found.map_or_else(Span::call_site, |(_, _, span)| *span)
     }
@@ -57,6 +60,9 @@ impl Places {
 pub struct TuneSize {
     /// Names of dimensions or scalar parameters and their values, in source order.
     pub values: Vec<(String, f64)>,
+    /// Names of parameters that are given as a word of the source's: `border = Border::Clamp`, `bias = None`. They are
+    /// values after [`KernelAttribute::resolve`].
+    pub symbols: Vec<(String, String)>,
 }
 
 impl TuneSize {
@@ -105,6 +111,13 @@ pub enum InputSpec {
     },
     /// `[0.0, 1.0]`: one of these.
     Set(Vec<f64>),
+    /// Records: what stands at which numbers of an element. What no part covers is as without a spec.
+    Columns {
+        /// Numbers of an element.
+        stride: u64,
+        /// The first number, how many, and what they are.
+        parts: Vec<(u64, u64, InputSpec)>,
+    },
     /// Any other expression, as tokens, to be evaluated in the user's crate.
     Expr(String),
 }
@@ -166,6 +179,20 @@ impl KernelAttribute {
     /// If a name is neither a parameter nor a dimension where one is needed, a shape is given for
     /// something without a length, or the dimensions cannot be computed from the arguments.
     pub fn validate(&self, sig: &KernelSignature) -> Result<(), SpecError> {
+        if let (Some((name, _)), true) = (self.instantiate.first(), sig.form.instance.is_empty()) {
+            return Err(SpecError::new(
+                self.places.span("instantiate", name),
+                format!(
+                    "`{}` has no type or const parameters to instantiate",
+                    sig.name
+                ),
+            ));
+        }
+        self.resolve(sig, &|_| None).map(drop)
+    }
+
+    /// The same for an attribute that is about leaves.
+    pub(crate) fn validate_leaves(&self, sig: &KernelSignature) -> Result<(), SpecError> {
         for (name, shape) in &self.shapes {
             self.validate_shape(name, shape, sig)?;
         }
@@ -175,15 +202,6 @@ impl KernelAttribute {
         let dims = self.dims();
         for (name, value) in self.tunes.iter().flat_map(|tune| &tune.values) {
             self.validate_tune(name, *value, sig, &dims)?;
-        }
-        if let Some((name, _)) = self.instantiate.first() {
-            return Err(SpecError::new(
-                self.places.span("instantiate", name),
-                format!(
-                    "`{}` has no type or const parameters to instantiate",
-                    sig.name
-                ),
-            ));
         }
         let complete = sig.params.iter().all(|param| {
             !matches!(param.kind, ParamKind::Slice { .. }) || self.shape(&param.name).is_some()
@@ -207,25 +225,15 @@ impl KernelAttribute {
         sig: &KernelSignature,
     ) -> Result<(), SpecError> {
         let span = self.places.span("shape", name);
-        if name.starts_with("self.") {
-            return Err(SpecError::new(
-                span,
-                "methods are not supported yet, so `self` has no shape",
-            ));
-        }
-        if name == "return" {
-            return match sig.returns {
-                ReturnSig::Vec(_) => Ok(()),
-                _ => Err(SpecError::new(
-                    span,
-                    "`return` has a shape only where the function returns a `Vec`",
-                )),
-            };
+        if is_result(name) {
+            return Ok(());
         }
         let Some(param) = sig.param(name) else {
             return Err(no_such_parameter(span, name, sig));
         };
         match param.kind {
+            // An extent of an array; users do not write these.
+            ParamKind::Scalar(Scalar::Usize) if name.contains(".shape.") => {}
             ParamKind::Scalar(scalar) => {
                 return Err(SpecError::new(
                     span,
@@ -272,12 +280,14 @@ impl KernelAttribute {
         sig: &KernelSignature,
     ) -> Result<(), SpecError> {
         let span = self.places.span("inputs", name);
-        if name == "self" {
-            return Err(SpecError::new(span, "methods are not supported yet"));
-        }
         let Some(param) = sig.param(name) else {
-            return Err(no_such_parameter(span, name, sig));
+            // An expression for a whole struct.
+            return Ok(());
         };
+        if let InputSpec::Columns { parts, .. } = spec {
+            let mut parts = parts.iter();
+            return parts.try_for_each(|(_, _, spec)| self.validate_input(name, spec, sig));
+        }
         let elem = param.kind.elem();
         match spec {
             InputSpec::DimRange { .. } if !elem.is_integer() => Err(SpecError::new(
@@ -319,7 +329,7 @@ impl KernelAttribute {
         let error = |message: String| Err(SpecError::new(self.places.span("tune", name), message));
         let kind = sig.param(name).map(|param| param.kind);
         if let Some(kind) = kind
-            && !matches!(kind, ParamKind::Scalar(scalar) if scalar != Scalar::Bool)
+            && !matches!(kind, ParamKind::Scalar(_))
         {
             return error(format!(
                 "`{name}` is a parameter of type `{kind}`; `tune` takes sizes and numbers"
@@ -328,6 +338,9 @@ impl KernelAttribute {
         let is_dim = dims.iter().any(|dim| dim == name);
         if is_dim && !(value >= 1.0 && value.fract() == 0.0) {
             return error(format!("the size `{name}` is a whole number, at least 1"));
+        }
+        if kind.is_some_and(|kind| kind.elem() == Scalar::Bool) && value != 0.0 && value != 1.0 {
+            return error(format!("`{name}` is true or false"));
         }
         let integer = kind.is_some_and(|kind| kind.elem().is_integer());
         if integer && value.fract() != 0.0 {
@@ -378,7 +391,7 @@ pub fn dims_of(shapes: &[(String, Shape)]) -> Vec<String> {
     dims
 }
 
-fn no_such_parameter(span: Span, name: &str, sig: &KernelSignature) -> SpecError {
+pub(crate) fn no_such_parameter(span: Span, name: &str, sig: &KernelSignature) -> SpecError {
     let error = SpecError::new(span, format!("`{}` has no parameter `{name}`", sig.name));
     let names = sig.params.iter().map(|param| param.name.as_str());
     match crate::suggest::closest(name, names.clone()) {

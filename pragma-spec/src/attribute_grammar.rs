@@ -8,6 +8,7 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Token, parenthesized};
 
+use crate::form::Instance;
 use crate::signature::name_of;
 use crate::{Accuracy, DimExpr, InputSpec, KernelAttribute, Shape, SpecError, TargetSet, TuneSize};
 
@@ -212,25 +213,45 @@ fn tune(input: ParseStream<'_>, key: Span, out: &mut KernelAttribute) -> Result<
     let mut size = TuneSize::default();
     pairs(&inner, |name, span, input| {
         let expr: syn::Expr = input.parse()?;
-        let Some(value) = number(&expr) else {
-            return Err(SpecError::spanned(
-                &expr,
-                format!("the size `{name}` must be a number"),
-            ));
-        };
-        if size.get(&name).is_some() {
+        let twice = size.symbols.iter().any(|(known, _)| *known == name);
+        if twice || size.get(&name).is_some() {
             return Err(SpecError::new(span, format!("`{name}` is given twice")));
         }
         out.places.0.push(("tune", name.clone(), span));
-        size.values.push((name, value));
+        match (number(&expr), &expr) {
+            (Some(value), _) => size.values.push((name, value)),
+            // `Border::Clamp`, `None`, `Some(0.5)`.
+            (None, symbol) if is_symbol(symbol) => {
+                let text = symbol.to_token_stream().to_string();
+                size.symbols.push((name, text));
+            }
+            _ => {
+                return Err(SpecError::spanned(
+                    &expr,
+                    format!("the size `{name}` must be a number"),
+                ));
+            }
+        }
         Ok(())
     })?;
-    if size.values.is_empty() {
+    if size.values.is_empty() && size.symbols.is_empty() {
         return Err(SpecError::new(key, "`tune` needs at least one size")
             .help("write `tune(rows = 2048, d = 1024)`"));
     }
     out.tunes.push(size);
     Ok(())
+}
+
+/// Whether it names a variant: of an enum, or `None`, or `Some(..)`.
+fn is_symbol(expr: &syn::Expr) -> bool {
+    match expr {
+        syn::Expr::Path(path) => path.path.segments.last().is_some_and(|last| {
+            let name = last.ident.to_string();
+            name.starts_with(|c: char| c.is_uppercase())
+        }),
+        syn::Expr::Call(call) => is_symbol(&call.func),
+        _ => false,
+    }
 }
 
 fn inputs(input: ParseStream<'_>, out: &mut KernelAttribute) -> Result<(), SpecError> {
@@ -361,6 +382,7 @@ fn targets(input: ParseStream<'_>, key: Span) -> Result<TargetSet, SpecError> {
 
 fn instantiate(input: ParseStream<'_>, out: &mut KernelAttribute) -> Result<(), SpecError> {
     let inner = parens(input, "instantiate", "instantiate(T = f32)")?;
+    let before = out.instantiate.len();
     pairs(&inner, |name, span, input| {
         out.places.0.push(("instantiate", name.clone(), span));
         let value = if input.peek(syn::Lit) {
@@ -368,10 +390,11 @@ fn instantiate(input: ParseStream<'_>, out: &mut KernelAttribute) -> Result<(), 
         } else {
             input.parse::<syn::Type>()?.to_token_stream()
         };
-        out.instantiate
-            .push((name, value.to_string().replace(' ', "")));
+        out.instantiate.push((name, Instance::value_text(&value)));
         Ok(())
-    })
+    })?;
+    out.instances.push(out.instantiate[before..].to_vec());
+    Ok(())
 }
 
 /// The value of a literal, with any number of signs.
@@ -380,6 +403,7 @@ fn number(expr: &syn::Expr) -> Option<f64> {
         syn::Expr::Lit(lit) => match &lit.lit {
             syn::Lit::Int(int) => int.base10_digits().parse().ok(),
             syn::Lit::Float(float) => float.base10_digits().parse().ok(),
+            syn::Lit::Bool(truth) => Some(f64::from(u8::from(truth.value))),
             _ => None,
         },
         syn::Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Neg(_)) => {

@@ -6,6 +6,7 @@
 
 mod attribute;
 mod attribute_grammar;
+mod attribute_resolve;
 mod canonical;
 pub mod codegen;
 mod dim;

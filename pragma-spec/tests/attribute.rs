@@ -217,7 +217,9 @@ fn names_are_checked_against_the_signature() {
         ),
         (
             "shape(self.w = [n])",
-            Some("methods are not supported yet, so `self` has no shape"),
+            Some(
+                "`f` has no parameter `self.w` | its parameters are `x`, `n`, `eps`, `a`, `idx`, `out`",
+            ),
         ),
         (
             "inputs(y = 0..1)",

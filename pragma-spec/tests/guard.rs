@@ -22,7 +22,9 @@ impl Case {
 
     fn buffers(&self) -> Vec<&'static str> {
         let names = self.shapes.iter().map(|(name, _)| *name);
-        names.filter(|name| *name != "return").collect()
+        names
+            .filter(|name| *name != "return" && !self.integers.contains(name))
+            .collect()
     }
 
     fn plan(&self) -> Result<Guard, GuardError> {
@@ -87,8 +89,18 @@ const RETURNS: Case = Case {
     integers: &[],
     shapes: &[("x", "[n]"), ("return", "[n - 3]")],
 };
-const ALL: [Case; 8] = [
-    VECTOR, ROWS, GIVEN, MATMUL, WINDOW, BACKWARDS, AFFINE, RETURNS,
+/// Extents of an array, as integers beside its length.
+const EXTENTS: Case = Case {
+    integers: &["h", "w"],
+    shapes: &[
+        ("h", "[2 * n]"),
+        ("w", "[d]"),
+        ("x", "[2 * n, d]"),
+        ("y", "[d]"),
+    ],
+};
+const ALL: [Case; 9] = [
+    VECTOR, ROWS, GIVEN, MATMUL, WINDOW, BACKWARDS, AFFINE, RETURNS, EXTENTS,
 ];
 
 #[test]
@@ -108,6 +120,10 @@ fn lengths_that_fit_give_the_dimensions() {
     assert_eq!(AFFINE.eval(&[], &[18, 1]), None);
     assert_eq!(RETURNS.eval(&[], &[7]), Some(vec![7]));
     assert_eq!(RETURNS.eval(&[], &[2]), None);
+    assert_eq!(EXTENTS.eval(&[4, 3], &[12, 3]), Some(vec![2, 3]));
+    assert_eq!(EXTENTS.eval(&[3, 4], &[12, 4]), None);
+    assert_eq!(EXTENTS.eval(&[4, 3], &[12, 4]), None);
+    assert_eq!(EXTENTS.eval(&[-4, 3], &[12, 3]), None);
 }
 
 #[test]
@@ -160,7 +176,7 @@ fn shapes_that_leave_sizes_open_are_refused() {
         Guard::plan(&[], &params, &shapes),
         Err(GuardError::Undeclared("n".to_owned()))
     );
-    let scalar = [("x".to_owned(), GuardParam::Integer)];
+    let scalar = [("x".to_owned(), GuardParam::Other)];
     let dims = ["n".to_owned()];
     assert_eq!(
         Guard::plan(&dims, &scalar, &shapes),
@@ -267,6 +283,16 @@ fn keywords_and_damaged_names_do_not_stop_the_compiler() {
         let tokens = guard.to_tokens();
         syn::parse2::<syn::Expr>(tokens).unwrap_or_else(|error| panic!("{dim:?}: {error}"));
     }
+    let idents = ["self.a", "a.b_c", "a_b.c", "x.shape.0", "self.type"];
+    let mut idents = idents.map(|name| pragma_spec::codegen::param_ident(name).to_string());
+    assert_eq!(idents[0], "__pragma_leaf_self_a");
+    idents.sort();
+    assert!(
+        idents.windows(2).all(|pair| pair[0] != pair[1]),
+        "{idents:?}"
+    );
+    let path: Shape = "[self.r#type, x.shape.0, x.0.1]".parse().expect("a shape");
+    assert_eq!(path.to_string(), "[self.r#type, x.shape.0, x.0.1]");
     let names = ["x", "type", "self", "a b", ""].map(pragma_spec::codegen::param_ident);
     let names = names.map(|name| name.to_string());
     let none = "__pragma_not_a_name";

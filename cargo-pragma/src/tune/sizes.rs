@@ -154,7 +154,10 @@ fn chosen(signature: &KernelSignature, program: &Program, shapes: &[(String, Sha
                 .zip(dims.iter().map(|d| *d as f64))
                 .collect();
             found = Some(Size {
-                tune: TuneSize { values },
+                tune: TuneSize {
+                    values,
+                    symbols: Vec::new(),
+                },
                 dims,
                 elements,
             });

@@ -439,7 +439,7 @@ fn declared_fill(spec: &KernelSpec, input: &InputSpec, dims: &[u64]) -> Option<F
             inclusive: false,
         }),
         InputSpec::Set(values) => Some(Fill::Pick(values.clone())),
-        InputSpec::Expr(_) => None,
+        InputSpec::Columns { .. } | InputSpec::Expr(_) => None,
     }
 }
 

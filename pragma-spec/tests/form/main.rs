@@ -2,5 +2,6 @@
 
 mod flatten;
 mod layout;
+mod resolve;
 mod support;
 mod text;
