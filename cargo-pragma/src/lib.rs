@@ -20,6 +20,7 @@ pub mod machine;
 pub mod measure;
 pub mod process;
 pub mod report;
+pub mod screen;
 pub mod tune;
 pub mod vendor;
 pub mod verify;

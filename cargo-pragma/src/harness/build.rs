@@ -13,6 +13,7 @@ use super::record::{Invocation, hex};
 use super::wrapper;
 use crate::process::confine::{EXIT_UNCONFINED, Sandbox};
 use crate::process::{self, group};
+use crate::screen::{self, Refusal};
 
 /// Which target of a package holds the kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -98,6 +99,8 @@ pub struct Built {
     pub path: PathBuf,
     /// Its entry.
     pub symbol: String,
+    /// Whether its source passed the screen.
+    pub screened: bool,
 }
 
 /// Why a candidate was not built.
@@ -109,6 +112,9 @@ pub enum BuildError {
         /// What rustc wrote.
         stderr: String,
     },
+    /// The screen refused its source.
+    #[error("its source contains what kernels may not: {0}")]
+    Screened(#[from] Refusal),
     /// rustc took too long.
     #[error("takes more than {0:?} to compile")]
     TimedOut(Duration),
@@ -273,11 +279,27 @@ fn build_reference(
 }
 
 impl Harness {
-    /// Compiles a candidate into `dir`.
+    /// Screens a candidate and compiles it into `dir`.
     ///
     /// # Errors
     /// See [`BuildError`].
     pub fn build_candidate(
+        &self,
+        text: &CandidateText<'_>,
+        dir: &Path,
+    ) -> Result<Built, BuildError> {
+        screen::screen(text.source)?;
+        let mut built = self.build_unscreened(text, dir)?;
+        built.screened = true;
+        Ok(built)
+    }
+
+    /// Compiles a candidate without reading it first: for tests of what running it shows by itself. Its verification
+    /// lists the screen as unchecked.
+    ///
+    /// # Errors
+    /// See [`BuildError`].
+    pub fn build_unscreened(
         &self,
         text: &CandidateText<'_>,
         dir: &Path,
@@ -316,6 +338,7 @@ impl Harness {
         let built = Built {
             path: library.clone(),
             symbol: symbol.to_owned(),
+            screened: false,
         };
         if library.exists() {
             return Ok(built);

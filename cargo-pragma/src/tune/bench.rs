@@ -56,7 +56,10 @@ impl Evaluator for BenchEvaluator {
             Ok(built) => built,
             Err(BuildError::Rejected { stderr }) => return Judgement::DoesNotBuild(stderr),
             Err(
-                error @ (BuildError::TimedOut(_) | BuildError::Unsupported(_) | BuildError::Io(_)),
+                error @ (BuildError::Screened(_)
+                | BuildError::TimedOut(_)
+                | BuildError::Unsupported(_)
+                | BuildError::Io(_)),
             ) => {
                 return Judgement::Unproven(error.to_string());
             }

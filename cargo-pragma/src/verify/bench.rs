@@ -132,6 +132,7 @@ impl Bench {
                 built: Built {
                     path: harness.reference.clone(),
                     symbol: spec.reference_symbol.clone(),
+                    screened: false,
                 },
                 worker: None,
             },

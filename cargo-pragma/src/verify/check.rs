@@ -189,7 +189,7 @@ impl Bench {
                 }
             }
         }
-        let (checked, mut unchecked) = self.coverage(level, done, run.tally);
+        let (checked, mut unchecked) = self.coverage(built, level, done, run.tally);
         unchecked.extend(untried);
         Ok(Verdict::Verified(Verified {
             built: built.clone(),
@@ -426,7 +426,13 @@ impl Bench {
     }
 
     /// What was checked and what was not, in words for the manifest. The same verification gives the same words.
-    fn coverage(&self, level: Level, cases: usize, tally: Tally) -> (Vec<String>, Vec<String>) {
+    fn coverage(
+        &self,
+        built: &Built,
+        level: Level,
+        cases: usize,
+        tally: Tally,
+    ) -> (Vec<String>, Vec<String>) {
         let mut checked = vec![
             format!("accuracy ({}) on {cases} cases", self.spec.accuracy()),
             "every output element written, nothing outside of the buffers, inputs read-only"
@@ -435,7 +441,12 @@ impl Bench {
             "repeated calls and 1, 2 and 4 threads bit-identical".to_owned(),
             "shapes that the guard excludes are refused".to_owned(),
         ];
-        let mut unchecked = vec!["static screening of the source".to_owned()];
+        let mut unchecked = Vec::new();
+        if built.screened {
+            checked.push("source screened: arithmetic and memory, nothing else named".to_owned());
+        } else {
+            unchecked.push("screening of the source".to_owned());
+        }
         match self.limits.sandbox.confinement {
             Confinement::Required => checked.push(
                 "in a sandbox: no files, no network, no other programs or processes".to_owned(),

@@ -7,8 +7,7 @@
 //! read-only, guard pages on both sides, canaries, unaligned buffers, repeated calls and thread counts bit-identical,
 //! new data at old addresses, refusal of shapes that the guard excludes, panics where the reference panics.
 //!
-//! Not checked here yet: static screening of the source, state kept between calls beyond what repetition shows, a
-//! kernel that recognises the harness.
+//! Reading the source of a candidate is the business of `screen`, before it is compiled.
 
 mod bench;
 mod cases;
