@@ -5,6 +5,7 @@
 //! `flatten` makes it from a function, `text` writes it for manifests, `layout` knows where the fields of a record lie.
 
 mod flatten;
+mod harness_forms;
 mod known;
 mod layout;
 mod leaves;
@@ -13,6 +14,7 @@ mod scope;
 mod text;
 
 pub use flatten::{FlattenPlace, Owner};
+pub use harness_forms::{HARNESS_FORMS, HarnessForm, HarnessForms};
 pub use layout::{ElementLayout, FieldPlace, View};
 pub use leaves::{Leaf, Returned, ReturnedKind};
 pub use lookup::{Instance, NoTypes, Resolved, TypeLookup};
