@@ -16,6 +16,7 @@ pub mod discover;
 pub mod harness;
 pub mod history;
 pub mod inputs;
+pub mod llm;
 pub mod machine;
 pub mod measure;
 pub mod process;

@@ -1,5 +1,6 @@
 //! What the loop asks of an engine: the next candidate, given how the last one came out.
 
+use pragma_spec::Fingerprint;
 use serde::Serialize;
 
 use crate::history::Timing;
@@ -7,14 +8,32 @@ use crate::history::Timing;
 /// A candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
-    /// The schedule that reproduces it.
+    /// The schedule that reproduces it, where there is one.
     pub actions: Vec<String>,
+    /// Where the text comes from.
+    pub origin: Origin,
     /// Its items: `use` lines, helpers, the entry.
     pub source: String,
     /// Why it is worth trying.
     pub rationale: String,
     /// Which earlier proposal of this search it was derived from, counted from 0.
     pub parent: Option<usize>,
+}
+
+/// Where the text of a candidate comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Its actions make it again.
+    Schedule,
+    /// A model wrote it.
+    Model {
+        /// The model.
+        model: String,
+        /// The version of the prompts.
+        prompt: String,
+        /// Hash of all that was said.
+        transcript: Fingerprint,
+    },
 }
 
 /// What an engine wants next.
@@ -42,8 +61,13 @@ pub struct StaticFacts {
 /// How the last candidate came out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Feedback {
-    /// It did not build, is wrong, or could not be judged: a sentence.
-    Refused(String),
+    /// It did not build, is wrong, or could not be judged.
+    Refused {
+        /// A sentence.
+        reason: String,
+        /// The compiler's words or the counterexample.
+        evidence: String,
+    },
     /// It is right, and this fast.
     Measured {
         /// Against the reference.

@@ -19,7 +19,7 @@ pub mod synth;
 pub mod workshop;
 
 pub use account::{Account, Allowance};
-pub use engine::{Engine, Feedback, Limit, Proposal, StaticFacts, Step};
+pub use engine::{Engine, Feedback, Limit, Origin, Proposal, StaticFacts, Step};
 pub use evaluator::{Depth, Effort, Evaluator, Judgement};
 
 pub use select::{Contender, WORTH_IT, variants};

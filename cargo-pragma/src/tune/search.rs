@@ -213,7 +213,10 @@ impl<P> Search<'_, P> {
             ("does-not-build" | "wrong", _) => {
                 let reason = format!("{} in an earlier run", known.verdict);
                 self.last_failure = Some(reason.clone());
-                Feedback::Refused(reason)
+                Feedback::Refused {
+                    reason,
+                    evidence: known.evidence.clone(),
+                }
             }
             ("verified", Some(timing)) => {
                 history.timing(row, timing).map_err(internal)?;
@@ -241,16 +244,20 @@ impl<P> Search<'_, P> {
     ) -> Result<Feedback, Failure> {
         let request = self.request;
         let judgement = evaluator.judge(&proposal.source, request.entry, Depth::Search);
-        let (verdict, evidence, reason) = match judgement {
+        let (verdict, evidence, reason, said) = match judgement {
             Judgement::DoesNotBuild(message) => (
                 "does-not-build",
                 json!({ "rustc": message }).to_string(),
                 "it does not compile".to_owned(),
+                message,
             ),
-            Judgement::Wrong(sentence, evidence) => ("wrong", evidence, sentence),
-            Judgement::Unproven(reason) => {
-                ("unproven", json!({ "reason": reason }).to_string(), reason)
-            }
+            Judgement::Wrong(sentence, evidence) => ("wrong", evidence.clone(), sentence, evidence),
+            Judgement::Unproven(reason) => (
+                "unproven",
+                json!({ "reason": reason }).to_string(),
+                reason,
+                String::new(),
+            ),
             Judgement::Proven(proven, _) => {
                 request
                     .history
@@ -265,7 +272,10 @@ impl<P> Search<'_, P> {
             .verdict(row, Depth::Search.name(), verdict, &evidence)
             .map_err(internal)?;
         self.last_failure = Some(reason.clone());
-        Ok(Feedback::Refused(reason))
+        Ok(Feedback::Refused {
+            reason,
+            evidence: said,
+        })
     }
 
     fn time<E: Evaluator<Proven = P>>(
@@ -283,7 +293,10 @@ impl<P> Search<'_, P> {
             Ok(timing) => timing,
             Err(reason) => {
                 self.last_failure = Some(reason.clone());
-                return Ok(Feedback::Refused(reason));
+                return Ok(Feedback::Refused {
+                    reason,
+                    evidence: String::new(),
+                });
             }
         };
         request.history.timing(row, &timing).map_err(internal)?;
@@ -350,6 +363,7 @@ fn internal(error: HistoryError) -> Failure {
 mod tests {
     use super::*;
     use crate::cli::budget::Budget;
+    use crate::tune::Origin;
     use crate::tune::StaticFacts;
     use crate::tune::account::Account;
     use pragma_spec::VerificationRecord;
@@ -387,6 +401,7 @@ mod tests {
     fn proposal(n: usize) -> Proposal {
         Proposal {
             actions: vec![format!("step({n})")],
+            origin: Origin::Schedule,
             source: n.to_string(),
             rationale: String::new(),
             parent: n.checked_sub(1),
@@ -497,7 +512,8 @@ mod tests {
             Some("5")
         );
         assert!(
-            matches!(heard[1], Feedback::Refused(_)) && matches!(heard[2], Feedback::Refused(_))
+            matches!(heard[1], Feedback::Refused { .. })
+                && matches!(heard[2], Feedback::Refused { .. })
         );
 
         // The same again, from memory: nothing is judged twice.

@@ -6,7 +6,7 @@ use pragma_synth::conduct::{self, Conductor, Machine, Plan, Setting, StaticProfi
 use pragma_synth::emit::{self, EmitOptions};
 use pragma_synth::ir::Program;
 
-use super::engine::{Engine, Feedback, Limit, Proposal, Step};
+use super::engine::{Engine, Feedback, Limit, Origin, Proposal, Step};
 
 /// The engine's name in manifests.
 pub const NAME: &str = "synth";
@@ -70,7 +70,7 @@ impl Engine for Synth {
 
     fn next(&mut self, feedback: Option<&Feedback>) -> Step {
         let heard = feedback.map(|feedback| match feedback {
-            Feedback::Refused(reason) => conduct::Feedback::Refused {
+            Feedback::Refused { reason, .. } => conduct::Feedback::Refused {
                 reason: reason.clone(),
             },
             Feedback::Measured { timing, facts } => conduct::Feedback::Measured {
@@ -95,6 +95,7 @@ impl Engine for Synth {
                 let why = &proposal.why;
                 Step::Try(Proposal {
                     actions: proposal.actions.iter().map(Action::to_string).collect(),
+                    origin: Origin::Schedule,
                     source: proposal.source,
                     rationale: format!(
                         "{}; {} ({})",
@@ -137,6 +138,7 @@ pub fn realise(
     let source = emit::emit(&scheduled, target, entry, EmitOptions { contract: !exact }).ok()?;
     Some(Proposal {
         actions: actions.to_vec(),
+        origin: Origin::Schedule,
         source,
         rationale: "it was best in an earlier run".to_owned(),
         parent: None,
