@@ -246,9 +246,7 @@ fn measured(ns: f64) -> Feedback {
 fn source(step: Step) -> String {
     match step {
         Step::Try(proposal) => {
-            assert!(
-                matches!(&proposal.origin, Origin::Model { model, .. } if model == "anthropic:m")
-            );
+            assert!(matches!(&proposal.origin, Origin::Model(by) if by.model == "anthropic:m"));
             proposal.source
         }
         Step::Stop(reason) => panic!("stopped: {reason}"),

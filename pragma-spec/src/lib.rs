@@ -36,8 +36,8 @@ pub use guard::{Guard, GuardError, GuardParam, GuardStep, Quantity};
 pub use index::{INDEX_FORMAT, Index, IndexEntry, IndexError};
 pub use kernel_id::{InvalidKernelId, KernelId};
 pub use manifest::{
-    Artefact, Interface, MANIFEST_FORMAT, Manifest, ManifestError, TargetOutcome, Variant,
-    VerificationRecord,
+    Artefact, Authorship, Interface, MANIFEST_FORMAT, Manifest, ManifestError, TargetOutcome,
+    Variant, VerificationRecord,
 };
 pub use record::RecordError;
 pub use scalar::{Scalar, UnknownScalar};

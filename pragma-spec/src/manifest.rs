@@ -99,10 +99,23 @@ pub struct Variant {
     pub tune: String,
     /// Who wrote it: `synth`, ..
     pub engine: String,
-    /// The schedule that reproduces it.
+    /// The schedule that reproduces it; empty where no schedule does.
     pub actions: Vec<String>,
     /// The seed of the search.
     pub seed: u64,
+    /// Which model wrote it, if one did.
+    pub authorship: Option<Authorship>,
+}
+
+/// Where a text comes from that no schedule makes again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Authorship {
+    /// The model, as `provider:name`.
+    pub model: String,
+    /// The version of the prompts.
+    pub prompt: String,
+    /// Hash of all that was said.
+    pub transcript: Fingerprint,
 }
 
 /// What a winner has survived, and what nobody looked at.
@@ -337,6 +350,14 @@ impl Variant {
             engine: record.text("engine")?,
             actions: record.texts("actions")?,
             seed: record.number("seed")?,
+            authorship: match record.optional_text("model")? {
+                Some(model) => Some(Authorship {
+                    model,
+                    prompt: record.text("prompt")?,
+                    transcript: record.parsed("transcript")?,
+                }),
+                None => None,
+            },
         })
     }
 
@@ -353,5 +374,13 @@ impl Variant {
             strings(&self.actions),
             self.seed
         ));
+        if let Some(by) = &self.authorship {
+            out.push_str(&format!(
+                "model = {}\nprompt = {}\ntranscript = {}\n",
+                quote_text(&by.model),
+                quote_text(&by.prompt),
+                quote_text(by.transcript.as_str())
+            ));
+        }
     }
 }

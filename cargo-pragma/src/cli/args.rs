@@ -187,7 +187,7 @@ pub struct TuneArgs {
     /// Targets: cpu (every tier this machine has), x86-64-v3, x86-64-v4, cuda [default: cpu]
     #[arg(long, value_name = "TARGETS", value_delimiter = ',')]
     pub target: Vec<String>,
-    /// Engines that write kernels: synth
+    /// Engines that write kernels: synth (embedded), llm (a language model)
     #[arg(
         long,
         value_name = "ENGINES",
@@ -195,7 +195,17 @@ pub struct TuneArgs {
         default_value = "synth"
     )]
     pub engine: Vec<String>,
-    /// Limits of the run: time, candidates per kernel and target, money: 5m,200c,$2 [default: 18 s per kernel]
+    /// Language model of the llm engine: anthropic:NAME, openai:NAME
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Write every answer of the model into this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    pub record: Option<PathBuf>,
+    /// Take the answers from this directory instead of from the network
+    #[arg(long, value_name = "DIR")]
+    pub replay: Option<PathBuf>,
+    /// Limits of the run: time, candidates per kernel and target, money, tokens: 5m,200c,$2,500kt [default: 18 s per
+    /// kernel, 10 minutes with a language model]
     #[arg(long, value_name = "LIMITS")]
     pub budget: Option<Budget>,
     /// Search and report, but write nothing into the package

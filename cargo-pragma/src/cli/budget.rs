@@ -1,4 +1,4 @@
-//! How much a tuning run may spend: `5m,200c,$2`.
+//! How much a tuning run may spend: `5m,200c,$2,500kt`.
 //!
 //! Owns the text form only; `tune` keeps the account.
 
@@ -14,11 +14,13 @@ pub struct Budget {
     pub candidates: Option<u64>,
     /// US dollars for engines that cost money; the embedded engine costs none.
     pub dollars: Option<f64>,
+    /// Tokens of language models.
+    pub tokens: Option<u64>,
 }
 
 /// The text is not a budget.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{part}`: {why}; a budget is a list such as `5m`, `90s,200c` or `1h,$2`")]
+#[error("`{part}`: {why}; a budget is a list such as `5m`, `90s,200c` or `1h,$2,500kt`")]
 pub struct BadBudget {
     part: String,
     why: &'static str,
@@ -56,6 +58,11 @@ impl FromStr for Budget {
                 if budget.candidates.replace(count).is_some() {
                     return Err(twice());
                 }
+            } else if let Some(amount) = part.strip_suffix('t') {
+                let tokens = tokens(amount).map_err(bad)?;
+                if budget.tokens.replace(tokens).is_some() {
+                    return Err(twice());
+                }
             } else {
                 let seconds = seconds(part).map_err(bad)?;
                 if budget
@@ -71,11 +78,27 @@ impl FromStr for Budget {
     }
 }
 
+/// `500k` or `2M`, or a plain number.
+fn tokens(amount: &str) -> Result<u64, &'static str> {
+    let (amount, unit) = [("k", 1e3), ("M", 1e6)]
+        .into_iter()
+        .find_map(|(suffix, unit)| Some((amount.strip_suffix(suffix)?, unit)))
+        .unwrap_or((amount, 1.0));
+    let tokens = number(amount)? * unit;
+    if tokens > 1e15 {
+        return Err("that is more than any model will ever say");
+    }
+    if tokens < 1.0 {
+        return Err("a limit of nothing leaves nothing to do");
+    }
+    Ok(tokens as u64)
+}
+
 fn seconds(part: &str) -> Result<f64, &'static str> {
     let (amount, unit) = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)]
         .into_iter()
         .find_map(|(suffix, unit)| Some((part.strip_suffix(suffix)?, unit)))
-        .ok_or("the unit is missing or unknown (ms, s, m, h; c for candidates, $ in front)")?;
+        .ok_or("the unit is missing or unknown (ms, s, m, h; c for candidates, t, kt or Mt for tokens, $ in front)")?;
     let seconds = number(amount)? * unit;
     if seconds > MAX_SECONDS {
         Err("that is more than a year")
@@ -112,6 +135,10 @@ mod tests {
         assert_eq!(budget.time, Some(Duration::from_secs(300)));
         assert_eq!(budget.candidates, Some(200));
         assert_eq!(budget.dollars, Some(2.0));
+        let tokens = |text: &str| text.parse::<Budget>().expect("a budget").tokens;
+        assert_eq!(tokens("500kt"), Some(500_000));
+        assert_eq!(tokens("1.5Mt,2c"), Some(1_500_000));
+        assert_eq!(tokens("70t"), Some(70));
         assert_eq!(
             "1.5h".parse::<Budget>().expect("a budget").time,
             Some(Duration::from_secs(5400))
@@ -155,6 +182,14 @@ mod tests {
             "99999999h",
             "1..2s",
             "٣s",
+            "t",
+            "kt",
+            "-1kt",
+            "0t",
+            "0.1t",
+            "1t,2t",
+            "nant",
+            "99999999999Mt",
         ] {
             assert!(text.parse::<Budget>().is_err(), "{text:?}");
         }

@@ -12,7 +12,7 @@ use pragma_spec::{Target, TuneSize};
 use pragma_synth::conduct::Machine;
 use pragma_synth::lift::Lifted;
 
-use preflight::{budget, only_known_engines, prepare, targets};
+use preflight::{budget, engines, known_engines, prepare, targets};
 
 use super::project::Project;
 use crate::cli::args::TuneArgs;
@@ -25,12 +25,14 @@ use crate::history::{History, RunId, SearchKey};
 use crate::machine;
 use crate::process;
 use crate::report::Table;
+use crate::tune::engines::Engines;
 use crate::tune::kernel::{self, Job, TargetResult};
 use crate::tune::lifting::{Lifter, dependencies};
 use crate::tune::outcome::{HEADS, Line};
 use crate::tune::package;
 use crate::tune::progress::Progress;
 use crate::tune::sizes::{Size, sizes};
+use crate::tune::taped::Taped;
 use crate::tune::workshop::{Workshop, seed};
 use crate::tune::{Account, canonical, ceilings, interrupt};
 use crate::vendor::{self, KernelFiles, KernelState, Measurements};
@@ -41,7 +43,7 @@ use crate::verify::BenchError;
 /// # Errors
 /// See the exit codes.
 pub fn run(args: &TuneArgs, shell: &Shell) -> CommandResult {
-    only_known_engines(&args.engine)?;
+    let named = known_engines(&args.engine)?;
     let project = Project::load(&args.common, shell)?;
     let targets = targets(args, &project)?;
     let chosen = project.choose(&args.kernels)?;
@@ -56,7 +58,8 @@ pub fn run(args: &TuneArgs, shell: &Shell) -> CommandResult {
     prepare(&project, &chosen, args, &private, shell)?;
     let _lock = super::lock::take(&private)?;
     interrupt::install();
-    let mut run = Run::open(args, shell, &project, targets, &private)?;
+    let engines = engines(&named, args, &project)?;
+    let mut run = Run::open(args, shell, &project, targets, engines, &private)?;
     let plan = run.plan(&chosen)?;
     run.search(plan)?;
     run.finish()
@@ -76,6 +79,7 @@ struct Run<'a> {
     shell: &'a Shell,
     project: &'a Project,
     targets: Vec<Target>,
+    engines: Engines,
     history: History,
     id: RunId,
     workshop: Workshop<'a>,
@@ -93,6 +97,7 @@ impl<'a> Run<'a> {
         shell: &'a Shell,
         project: &'a Project,
         targets: Vec<Target>,
+        engines: Engines,
         private: &'a Path,
     ) -> Result<Self, Failure> {
         let (history, warnings) = History::open(private).map_err(|error| {
@@ -120,6 +125,7 @@ impl<'a> Run<'a> {
             shell,
             project,
             targets,
+            engines,
             history,
             id,
             private,
@@ -288,7 +294,8 @@ impl<'a> Run<'a> {
         let Some(first) = plan.first() else {
             return Ok(());
         };
-        let searches = |one: &Planned| one.sizes.len() * one.targets.len();
+        let per_size = self.engines.count();
+        let searches = |one: &Planned| one.sizes.len() * one.targets.len() * per_size;
         let total: usize = plan.iter().map(searches).sum();
         let mut progress = Progress::start(self.shell, total);
         // Building the package and measuring the machine is not searching: the account opens afterwards.
@@ -306,7 +313,7 @@ impl<'a> Run<'a> {
         }
         progress.step("Measuring", "this machine's ceilings");
         let machines = self.machines(first)?;
-        let mut account = Account::open(&self.budget, plan.len(), total);
+        let mut account = Account::open(&self.budget, self.engines.per_kernel(), plan.len(), total);
         for one in &plan {
             let count = searches(one);
             let lines = self.search_one(one, &mut account, &machines, &progress)?;
@@ -340,7 +347,7 @@ impl<'a> Run<'a> {
         progress: &Progress<'_>,
     ) -> Result<Vec<Line>, Failure> {
         let (loaded, kernel) = self.project.kernel(one.at);
-        let searches = one.sizes.len() * one.targets.len();
+        let searches = one.sizes.len() * one.targets.len() * self.engines.count();
         let failed = |outcome: &'static str, reason: &str| -> Vec<Line> {
             let line = |target: &Target| {
                 Line::without_search(
@@ -407,9 +414,14 @@ impl<'a> Run<'a> {
             history: &self.history,
             run: self.id,
             resume: self.args.resume,
-            previous: previous.map(|vendored| &vendored.manifest),
+            previous,
+            engines: &self.engines,
         };
-        let results: Vec<TargetResult> = kernel::tune(&job, &mut bench, account, &mut |news| {
+        let mut taped = Taped {
+            inner: &mut bench,
+            tape: &self.engines.tape,
+        };
+        let results: Vec<TargetResult> = kernel::tune(&job, &mut taped, account, &mut |news| {
             progress.news(kernel.id.as_str(), news)
         })?;
         self.budget_ended |= results.iter().any(|result| result.budget_ended);

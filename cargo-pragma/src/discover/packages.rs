@@ -64,6 +64,8 @@ pub struct Settings {
     pub target: Vec<String>,
     /// As `--budget` takes it.
     pub budget: Option<String>,
+    /// The `llm` table, for the engine to read; null if there is none.
+    pub llm: serde_json::Value,
 }
 
 impl PackageRef {
@@ -322,6 +324,7 @@ fn settings(package: &Package) -> Settings {
             .map(|list| list.iter().filter_map(text).collect())
             .unwrap_or_default(),
         budget: text(&table["budget"]),
+        llm: table["llm"].clone(),
     }
 }
 

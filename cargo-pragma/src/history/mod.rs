@@ -3,7 +3,10 @@
 //! Owns the database file below cargo's target directory. It is a memory, not an artefact: losing it costs time only.
 //! Nothing here decides anything.
 
+mod calls;
 mod schema;
+
+pub use calls::Call;
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -73,7 +76,7 @@ pub struct NewCandidate<'a> {
 }
 
 /// How a comparison with the reference came out.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Timing {
     /// The size.
     pub tune: String,

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::diagnostic::Diagnostic;
 
 /// Version of the tables below, kept in SQLite's `user_version`.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// The file in Pragma's directory below cargo's target directory.
 pub const FILE: &str = "history.sqlite";
@@ -78,6 +78,19 @@ CREATE TABLE profiles (
     profile TEXT NOT NULL
 );
 CREATE INDEX profiles_by_candidate ON profiles (candidate);
+-- What was said to a language model and what it said. Keys are not part of either.
+CREATE TABLE calls (
+    id INTEGER PRIMARY KEY,
+    search INTEGER NOT NULL REFERENCES searches (id),
+    model TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    answer TEXT NOT NULL,
+    tokens_in INTEGER NOT NULL,
+    tokens_cached INTEGER NOT NULL,
+    tokens_out INTEGER NOT NULL,
+    dollars REAL
+);
+CREATE INDEX calls_by_search ON calls (search, id);
 ";
 
 /// Opens or makes the database in `dir`, which must exist. A file that cannot be used is moved aside with a warning.

@@ -9,6 +9,7 @@ use super::dialect::{Answer, Conversation, Message, Role, Stop, StreamError, err
 use super::secret::Secret;
 use super::transport::{Transport, TransportError};
 use super::usage::Ledger;
+use crate::history::Call;
 
 /// Why a model gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +61,7 @@ pub struct Client {
     jitter: u64,
     /// What was spent.
     pub ledger: Ledger,
+    calls: Vec<Call>,
 }
 
 impl Client {
@@ -77,7 +79,13 @@ impl Client {
             sleep: Box::new(std::thread::sleep),
             jitter: 0x9e37_79b9_7f4a_7c15,
             ledger,
+            calls: Vec::new(),
         }
+    }
+
+    /// The calls since this was last asked, for the history.
+    pub fn take_calls(&mut self) -> Vec<Call> {
+        std::mem::take(&mut self.calls)
     }
 
     /// Replaces waiting, for tests.
@@ -136,6 +144,7 @@ impl Client {
             match self.attempt(conversation, watch) {
                 Ok(answer) => {
                     self.ledger.enter(answer.usage);
+                    self.remember(conversation, &answer);
                     return Ok(answer);
                 }
                 Err(Failure::Final(error)) => return Err(self.scrubbed(error)),
@@ -182,6 +191,27 @@ impl Client {
             .and_then(|text| retry_after(text));
         let text = read_error(response.body);
         Err(classify(response.status, text, wait))
+    }
+
+    fn remember(&mut self, conversation: &Conversation, answer: &Answer) {
+        let mut prompt = conversation.system.clone();
+        for message in &conversation.messages {
+            let who = match message.role {
+                Role::User => "user",
+                Role::Assistant => "assistant",
+            };
+            prompt.push_str(&format!("\n[{who}]\n{}", message.text));
+        }
+        let usage = answer.usage;
+        self.calls.push(Call {
+            model: self.model.label(),
+            prompt,
+            answer: answer.text.clone(),
+            tokens_in: usage.input + usage.cache_written,
+            tokens_cached: usage.cached,
+            tokens_out: usage.output,
+            dollars: self.model.price.map(|price| price.of(&usage)),
+        });
     }
 
     /// Doubling, with jitter, so that many clients do not come back at once.

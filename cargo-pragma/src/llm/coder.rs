@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use pragma_spec::Fingerprint;
+use pragma_spec::{Authorship, Fingerprint};
 
 use super::answer;
 use super::client::{Client, LlmError};
@@ -333,11 +333,11 @@ impl LlmCoder {
         });
         Step::Try(Proposal {
             actions: Vec::new(),
-            origin: Origin::Model {
+            origin: Origin::Model(Authorship {
                 model,
                 prompt: PROMPT_VERSION.to_owned(),
                 transcript: Fingerprint::of_text(&transcript),
-            },
+            }),
             source: code.source,
             rationale: code.rationale,
             parent: None,

@@ -18,7 +18,7 @@ mod usage;
 
 pub use answer::{Code, NoCode, code};
 pub use client::{Client, LlmError};
-pub use coder::{LlmCoder, Task};
+pub use coder::{LlmCoder, Start, Task};
 pub use config::{ConfigError, ModelConfig};
 pub use dialect::{Answer, Conversation, Dialect, Message, Role, Stop};
 pub use prompt::{PROMPT_VERSION, PromptError, Template, fill};

@@ -10,6 +10,9 @@ use crate::cli::budget::Budget;
 /// Time for each kernel where the user sets no limit: all targets and sizes of it together.
 pub const DEFAULT_PER_KERNEL: Duration = Duration::from_secs(18);
 
+/// The same where a language model takes part: its answers take minutes.
+pub const DEFAULT_PER_KERNEL_WITH_MODEL: Duration = Duration::from_secs(600);
+
 /// The budget of a run and the searches still to come.
 #[derive(Clone, Debug)]
 pub struct Account {
@@ -19,12 +22,13 @@ pub struct Account {
 }
 
 impl Account {
-    /// An account for `searches` searches over `kernels` kernels, running from now.
-    pub fn open(budget: &Budget, kernels: usize, searches: usize) -> Self {
+    /// An account for `searches` searches over `kernels` kernels, running from now. Without a limit each kernel has
+    /// `per_kernel`.
+    pub fn open(budget: &Budget, per_kernel: Duration, kernels: usize, searches: usize) -> Self {
         let kernels = u32::try_from(kernels).unwrap_or(u32::MAX);
         let time = budget
             .time
-            .unwrap_or_else(|| DEFAULT_PER_KERNEL.saturating_mul(kernels));
+            .unwrap_or_else(|| per_kernel.saturating_mul(kernels));
         let now = Instant::now();
         Account {
             end: now.checked_add(time).unwrap_or(now),
@@ -103,9 +107,9 @@ mod tests {
         let budget = Budget {
             time: Some(Duration::ZERO),
             candidates: Some(2),
-            dollars: None,
+            ..Budget::default()
         };
-        let mut allowance = Account::open(&budget, 1, 1).begin();
+        let mut allowance = Account::open(&budget, DEFAULT_PER_KERNEL, 1, 1).begin();
         assert_eq!(allowance.spent(), None);
         allowance.count();
         assert_eq!(allowance.spent(), Some("the budget of time is spent"));
@@ -119,7 +123,7 @@ mod tests {
             time: Some(Duration::from_secs(100)),
             ..Budget::default()
         };
-        let mut account = Account::open(&budget, 2, 4);
+        let mut account = Account::open(&budget, DEFAULT_PER_KERNEL, 2, 4);
         account.skip(2);
         let first = account.begin();
         let left = first.end.saturating_duration_since(Instant::now());

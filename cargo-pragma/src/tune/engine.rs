@@ -1,7 +1,7 @@
 //! What the loop asks of an engine: the next candidate, given how the last one came out.
 
-use pragma_spec::Fingerprint;
-use serde::Serialize;
+use pragma_spec::Authorship;
+use serde::{Deserialize, Serialize};
 
 use crate::history::Timing;
 
@@ -26,14 +26,7 @@ pub enum Origin {
     /// Its actions make it again.
     Schedule,
     /// A model wrote it.
-    Model {
-        /// The model.
-        model: String,
-        /// The version of the prompts.
-        prompt: String,
-        /// Hash of all that was said.
-        transcript: Fingerprint,
-    },
+    Model(Authorship),
 }
 
 /// What an engine wants next.
@@ -46,7 +39,7 @@ pub enum Step {
 }
 
 /// Facts read from the machine code of the hottest loops, without running it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StaticFacts {
     /// Share of floating-point instructions that are scalar, 0 to 1.
     pub scalar_share: f64,

@@ -4,27 +4,31 @@
 //! choice between kernel and reference. Writes nothing: what is to be vendored is handed back.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::Instant;
 
 use pragma_spec::{
-    Accuracy, KernelAttribute, Manifest, Target, TargetOutcome, TuneSize, Variant,
-    VerificationRecord,
+    Accuracy, KernelAttribute, Target, TargetOutcome, TuneSize, Variant, VerificationRecord,
 };
 use pragma_synth::conduct::{Machine, Plan};
 use pragma_synth::lift::Lifted;
 
 use super::account::Account;
-use super::engine::{Engine, Limit, Proposal};
+use super::brief;
+use super::engine::{Engine, Limit, Origin, Proposal};
+use super::engines::Engines;
 use super::evaluator::{Depth, Effort, Evaluator, Judgement};
 use super::search::{self, Best, Found, Request};
 use super::select::{Contender, variants};
 use super::sizes::Size;
 use super::synth::{self, Purpose, Synth};
+use super::versions::{combine, seeds};
 use crate::cli::exit::Failure;
 use crate::discover::KernelSource;
 use crate::history::{History, HistoryError, RunId, SearchKey, Timing};
+use crate::llm::LlmCoder;
 use crate::report;
-use crate::vendor::{FileVariant, compose_file, formatted};
+use crate::vendor::{FileVariant, VendoredKernel, compose_file, formatted};
 
 /// How many of the fastest versions of a size get a chance in the final verification.
 const FINALISTS: usize = 3;
@@ -56,7 +60,9 @@ pub struct Job<'a> {
     /// Whether verdicts of earlier runs count.
     pub resume: bool,
     /// What is vendored, if it is for the function as it stands.
-    pub previous: Option<&'a Manifest>,
+    pub previous: Option<&'a VendoredKernel>,
+    /// Who writes versions.
+    pub engines: &'a Engines,
 }
 
 /// What came of one size.
@@ -180,6 +186,7 @@ fn tune_target<E: Evaluator>(
     };
     let mut sizes = Vec::with_capacity(searched.len());
     let mut contenders = Vec::with_capacity(searched.len());
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for (size, one) in job.sizes.iter().zip(&searched) {
         let winner = finals.winner(size, one, evaluator)?;
         let timing = winner.as_ref().map(|winner| winner.timing.clone());
@@ -187,11 +194,16 @@ fn tune_target<E: Evaluator>(
             tune: size.tune.to_string(),
             elements: size.elements,
             entry: one.entry.clone(),
-            engine: synth::NAME.to_owned(),
+            engine: winner
+                .as_ref()
+                .map_or_else(|| synth::NAME.to_owned(), |winner| winner.engine.clone()),
             actions: winner
                 .as_ref()
-                .map(|winner| winner.actions.clone())
+                .map(|winner| winner.proposal.actions.clone())
                 .unwrap_or_default(),
+            origin: winner
+                .as_ref()
+                .map_or(Origin::Schedule, |winner| winner.proposal.origin.clone()),
             low: timing.as_ref().map(|timing| timing.ci95.0),
         });
         sizes.push(SizeResult {
@@ -200,7 +212,7 @@ fn tune_target<E: Evaluator>(
             roof_fraction: timing
                 .as_ref()
                 .and_then(|timing| one.engine.roof_fraction(timing.candidate_ns)),
-            one_thread: winner.and_then(|winner| winner.one_thread),
+            one_thread: winner.as_ref().and_then(|winner| winner.one_thread.clone()),
             limit: timing.as_ref().and(one.found.limit.clone()),
             reason: match timing {
                 Some(_) => None,
@@ -213,6 +225,9 @@ fn tune_target<E: Evaluator>(
             timing,
             stop: one.found.stop.clone(),
         });
+        if let Some(winner) = winner {
+            texts.insert(one.entry.clone(), winner.proposal.source);
+        }
     }
     let variants = variants(contenders, job.seed);
     for size in &mut sizes {
@@ -234,7 +249,7 @@ fn tune_target<E: Evaluator>(
         seconds: 0.0,
         budget_ended: searched.iter().any(|one| one.found.budget_ended),
     };
-    conclude(job, &mut result, evaluator);
+    conclude(job, &mut result, &texts, evaluator);
     result.seconds = start.elapsed().as_secs_f64();
     for one in &searched {
         job.history
@@ -305,7 +320,46 @@ fn search_size<E: Evaluator>(
         })
     };
     tell(0, None);
-    let found = search::run(&request, &mut engine, evaluator, &mut allowance, &mut tell)?;
+    let mut found = if job.engines.synth {
+        Some(search::run(
+            &request,
+            &mut engine,
+            evaluator,
+            &mut allowance,
+            &mut tell,
+        )?)
+    } else {
+        None
+    };
+    if let Some(client) = &job.engines.model {
+        let roof_ns = engine.roof_fraction(1.0);
+        let mut task = brief::task(job, target, size, &entry, found.as_ref(), roof_ns);
+        let mut tape = job.engines.tape.borrow_mut();
+        let machine = tape.through("machine", || (task.machine.clone(), task.roof_ns));
+        (task.machine, task.roof_ns) =
+            machine.map_err(|why| Failure::usage(why, "record the run again"))?;
+        drop(tape);
+        let mut coder = LlmCoder::new(Rc::clone(client), task)
+            .map_err(|error| Failure::Internal(error.into()))?;
+        let mut allowance = if job.engines.synth {
+            account.begin()
+        } else {
+            allowance
+        };
+        // What was best before is known by now, unless nobody has looked at it yet.
+        let seeds = if job.engines.synth {
+            Vec::new()
+        } else {
+            request.seeds.clone()
+        };
+        let request = Request { seeds, ..request };
+        let more = search::run(&request, &mut coder, evaluator, &mut allowance, &mut tell);
+        for call in client.borrow_mut().take_calls() {
+            job.history.call(row, &call).map_err(internal)?;
+        }
+        found = Some(Found::merge(found, more?, synth::NAME, coder.name()));
+    }
+    let found = found.ok_or_else(|| Failure::Internal(anyhow::anyhow!("no engine takes part")))?;
     Ok(Searched {
         found,
         engine,
@@ -315,38 +369,10 @@ fn search_size<E: Evaluator>(
     })
 }
 
-/// Versions that were best before: in the vendored manifest and in the history.
-fn seeds(
-    job: &Job<'_>,
-    target: Target,
-    size: &Size,
-    entry: &str,
-    key: &SearchKey,
-    threads: usize,
-) -> Result<Vec<Proposal>, Failure> {
-    let tune = size.tune.to_string();
-    let mut lists: Vec<Vec<String>> = job
-        .previous
-        .and_then(|manifest| manifest.artefact(target))
-        .into_iter()
-        .flat_map(|artefact| &artefact.variants)
-        .filter(|variant| {
-            variant.engine == synth::NAME && variant.tune.split("; ").any(|one| one == tune)
-        })
-        .map(|variant| variant.actions.clone())
-        .collect();
-    let threads = u32::try_from(threads).unwrap_or(u32::MAX);
-    lists.extend(job.history.best(key, &tune, threads).map_err(internal)?);
-    lists.dedup();
-    let realise = |actions: &Vec<String>| {
-        synth::realise(&job.lifted.program, target, entry, is_exact(job), actions)
-    };
-    Ok(lists.iter().filter_map(realise).collect())
-}
-
 /// A version that survived the final verification.
 struct Winner {
-    actions: Vec<String>,
+    proposal: Proposal,
+    engine: String,
     timing: Timing,
     one_thread: Option<Timing>,
 }
@@ -423,7 +449,8 @@ impl Finals<'_> {
             Some(timing.clone())
         };
         Ok(Some(Winner {
-            actions: best.proposal.actions.clone(),
+            proposal: best.proposal.clone(),
+            engine: best.engine.clone(),
             timing,
             one_thread,
         }))
@@ -444,7 +471,14 @@ impl Finals<'_> {
 }
 
 /// Says how a target ended, and writes its file if there is a kernel.
-fn conclude<E: Evaluator>(job: &Job<'_>, result: &mut TargetResult, evaluator: &mut E) {
+///
+/// `texts` are the winners' texts by entry.
+fn conclude<E: Evaluator>(
+    job: &Job<'_>,
+    result: &mut TargetResult,
+    texts: &BTreeMap<String, String>,
+    evaluator: &mut E,
+) {
     let proven = result.sizes.iter().any(|size| size.timing.is_some());
     if !proven {
         result.reason = result.sizes.iter().find_map(|size| size.reason.clone());
@@ -470,11 +504,7 @@ fn conclude<E: Evaluator>(job: &Job<'_>, result: &mut TargetResult, evaluator: &
         .iter()
         .filter(|variant| variant.entry != "reference")
         .collect();
-    let versions: Vec<(&str, &[String])> = kernels
-        .iter()
-        .map(|variant| (variant.entry.as_str(), variant.actions.as_slice()))
-        .collect();
-    let code = match synth::combine(&job.lifted.program, result.target, is_exact(job), &versions) {
+    let code = match combine(job, result.target, &kernels, texts) {
         Ok(code) => code,
         Err(why) => {
             result.reason = Some(why);
@@ -489,6 +519,7 @@ fn conclude<E: Evaluator>(job: &Job<'_>, result: &mut TargetResult, evaluator: &
             tune: variant.tune.clone(),
             engine: variant.engine.clone(),
             actions: variant.actions.clone(),
+            authorship: variant.authorship.clone(),
         })
         .collect();
     let file = compose_file(
@@ -516,7 +547,7 @@ fn conclude<E: Evaluator>(job: &Job<'_>, result: &mut TargetResult, evaluator: &
     result.file = Some(file);
 }
 
-fn is_exact(job: &Job<'_>) -> bool {
+pub(super) fn is_exact(job: &Job<'_>) -> bool {
     job.attribute.accuracy == Accuracy::Exact
 }
 
@@ -527,6 +558,6 @@ fn threads(job: &Job<'_>) -> usize {
     }
 }
 
-fn internal(error: HistoryError) -> Failure {
+pub(super) fn internal(error: HistoryError) -> Failure {
     Failure::Internal(error.into())
 }

@@ -2,9 +2,11 @@
 
 mod account;
 pub mod bench;
+mod brief;
 pub mod canonical;
 pub mod ceilings;
 mod engine;
+pub mod engines;
 mod evaluator;
 pub mod interrupt;
 pub mod kernel;
@@ -16,9 +18,11 @@ pub mod search;
 mod select;
 pub mod sizes;
 pub mod synth;
+pub mod taped;
+mod versions;
 pub mod workshop;
 
-pub use account::{Account, Allowance};
+pub use account::{Account, Allowance, DEFAULT_PER_KERNEL, DEFAULT_PER_KERNEL_WITH_MODEL};
 pub use engine::{Engine, Feedback, Limit, Origin, Proposal, StaticFacts, Step};
 pub use evaluator::{Depth, Effort, Evaluator, Judgement};
 

@@ -68,6 +68,38 @@ pub struct Found {
     pub budget_ended: bool,
 }
 
+impl Found {
+    /// What two engines found one after the other. `first` and `second` are their names.
+    pub fn merge(earlier: Option<Found>, later: Found, first: &str, second: &str) -> Found {
+        let Some(earlier) = earlier else {
+            return later;
+        };
+        let best = |found: &Found| found.ranked.first().map_or(0.0, |best| best.timing.speedup);
+        let (ahead, behind) = (best(&later), best(&earlier));
+        let won = match (ahead > behind, behind > 0.0) {
+            (true, true) => format!("{second} won by {:.1}%", (ahead / behind - 1.0) * 100.0),
+            (true, false) => format!("only {second} found a version"),
+            (false, _) => format!("{first} was not beaten"),
+        };
+        let mut ranked = earlier.ranked;
+        ranked.extend(later.ranked);
+        ranked.sort_by(|a, b| b.timing.speedup.total_cmp(&a.timing.speedup));
+        Found {
+            ranked,
+            limit: if ahead > behind {
+                later.limit
+            } else {
+                earlier.limit
+            },
+            tried: earlier.tried + later.tried,
+            proven: earlier.proven + later.proven,
+            stop: format!("{first}: {}; {second}: {}; {won}", earlier.stop, later.stop),
+            last_failure: later.last_failure.or(earlier.last_failure),
+            budget_ended: earlier.budget_ended || later.budget_ended,
+        }
+    }
+}
+
 /// Runs one search to its end.
 ///
 /// # Errors
@@ -363,9 +395,9 @@ fn internal(error: HistoryError) -> Failure {
 mod tests {
     use super::*;
     use crate::cli::budget::Budget;
-    use crate::tune::Origin;
     use crate::tune::StaticFacts;
     use crate::tune::account::Account;
+    use crate::tune::{DEFAULT_PER_KERNEL, Origin};
     use pragma_spec::VerificationRecord;
 
     /// Proposes sources "0", "1", .. up to a number.
@@ -484,7 +516,7 @@ mod tests {
             heard: Vec::new(),
         };
         let mut fake = Fake::default();
-        let mut allowance = Account::open(budget, 1, 1).begin();
+        let mut allowance = Account::open(budget, DEFAULT_PER_KERNEL, 1, 1).begin();
         let found = run(
             &request,
             &mut engine,

@@ -4,6 +4,8 @@
 
 use pragma_spec::Variant;
 
+use super::engine::Origin;
+
 /// The lower end of the speedup's confidence interval that a kernel must reach to be worth its code.
 pub const WORTH_IT: f64 = 1.02;
 
@@ -20,6 +22,8 @@ pub struct Contender {
     pub engine: String,
     /// Its schedule.
     pub actions: Vec<String>,
+    /// Where its text comes from.
+    pub origin: Origin,
     /// Lower end of the confidence interval of its speedup; `None` if nothing could be proven for this size.
     pub low: Option<f64>,
 }
@@ -59,9 +63,16 @@ pub fn variants(mut contenders: Vec<Contender>, seed: u64) -> Vec<Variant> {
             },
             actions: if wins { contender.actions } else { Vec::new() },
             seed: if wins { seed } else { 0 },
+            authorship: match contender.origin {
+                Origin::Model(by) if wins => Some(by),
+                _ => None,
+            },
         };
         if let Some((elements, last)) = variants.last_mut() {
-            if last.actions == variant.actions && last.engine == variant.engine {
+            let same = last.actions == variant.actions
+                && last.engine == variant.engine
+                && last.authorship == variant.authorship;
+            if same {
                 *elements = contender.elements;
                 last.tune = format!("{}; {}", last.tune, variant.tune);
                 continue;
@@ -90,6 +101,7 @@ mod tests {
             entry: entry.to_owned(),
             engine: "synth".to_owned(),
             actions: vec![action.to_owned()],
+            origin: Origin::Schedule,
             low,
         }
     }

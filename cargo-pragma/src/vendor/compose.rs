@@ -1,6 +1,8 @@
 //! The text of a kernel file: a header for whoever reviews it, and the engine's code.
 
-use pragma_spec::{Fingerprint, KernelId, Target};
+use pragma_spec::{Authorship, Fingerprint, KernelId, Target};
+
+use super::format::formatted;
 
 /// One variant of a kernel for a target, as the header tells of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +15,70 @@ pub struct FileVariant {
     pub engine: String,
     /// The schedule.
     pub actions: Vec<String>,
+    /// Which model wrote it, if one did.
+    pub authorship: Option<Authorship>,
+}
+
+/// The module in which a model's text stands, so that names of several texts do not meet.
+fn module(entry: &str) -> String {
+    format!("{entry}_by_model")
+}
+
+/// A model's text as a module of a kernel file, with its entry in reach of the others.
+pub fn model_module(entry: &str, text: &str) -> String {
+    let module = module(entry);
+    format!(
+        "\npub use {module}::{entry};\n\nmod {module} {{\n{}\n}}\n",
+        text.trim_matches('\n')
+    )
+}
+
+/// The text that [`model_module`] put into `file`.
+pub fn model_text(file: &str, entry: &str) -> Option<String> {
+    let wanted = module(entry);
+    let parsed = syn::parse_file(file).ok()?;
+    let braces = parsed.items.iter().find_map(|item| match item {
+        syn::Item::Mod(item) if item.ident == wanted => {
+            item.content.as_ref().map(|content| content.0)
+        }
+        _ => None,
+    })?;
+    // Spans count columns in characters.
+    let offset = |at: proc_macro2::LineColumn| {
+        let line: usize = file
+            .split_inclusive('\n')
+            .take(at.line.checked_sub(1)?)
+            .map(str::len)
+            .sum();
+        let rest = file.get(line..)?;
+        Some(
+            line + rest
+                .char_indices()
+                .nth(at.column)
+                .map_or(rest.len(), |(byte, _)| byte),
+        )
+    };
+    let text = file.get(offset(braces.span.open().end())?..offset(braces.span.close().start())?)?;
+    Some(formatted(text.trim_matches('\n')))
+}
+
+/// `text` with the function `old` called `new`.
+pub fn rename(text: &str, old: &str, new: &str) -> String {
+    if old == new {
+        return text.to_owned();
+    }
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(old) {
+        let (before, after) = (&rest[..at], &rest[at + old.len()..]);
+        out.push_str(before);
+        let whole = !out.ends_with(is_name) && !after.starts_with(is_name);
+        out.push_str(if whole { new } else { old });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
 }
 
 /// The text of a kernel file whose items are `code`. The same arguments give the same bytes.
@@ -29,10 +95,13 @@ pub fn compose_file(
          // Fingerprint: {fingerprint}\n"
     );
     for variant in variants {
-        let schedule = if variant.actions.is_empty() {
-            "no actions".to_owned()
-        } else {
-            variant.actions.join(", ")
+        let schedule = match &variant.authorship {
+            Some(by) => format!(
+                "{}, prompts version {}, transcript {}",
+                by.model, by.prompt, by.transcript
+            ),
+            None if variant.actions.is_empty() => "no actions".to_owned(),
+            None => variant.actions.join(", "),
         };
         wrap(
             &mut out,
@@ -91,6 +160,7 @@ mod tests {
             tune: "n = 4096".to_owned(),
             engine: "synth".to_owned(),
             actions: vec!["vectorize(i, unroll = 4)".to_owned(); 6],
+            authorship: None,
         };
         let id = KernelId::new("dot").expect("an id");
         let print = Fingerprint::of_text("x");
@@ -108,5 +178,21 @@ mod tests {
         );
         assert!(text.lines().all(|line| line.len() <= 100), "{text}");
         assert!(text.contains("\n//   vectorize(i, unroll = 4)"), "{text}");
+    }
+
+    #[test]
+    fn a_models_text_comes_back() {
+        let text = "/// Ä.\nfn helper() {}\n\npub unsafe fn k_1() {\n    helper();\n}\n";
+        let file = formatted(&format!("fn other() {{}}\n{}", model_module("k_1", text)));
+        assert_eq!(
+            model_text(&file, "k_1").as_deref().map(str::trim),
+            Some(text.trim())
+        );
+        assert_eq!(model_text(&file, "k_2"), None);
+        assert_eq!(model_text("fn {", "k_1"), None);
+        assert_eq!(
+            rename("k(); k_1(); a.k; kk", "k", "n"),
+            "n(); k_1(); a.n; kk"
+        );
     }
 }

@@ -10,7 +10,7 @@ mod read;
 mod state;
 mod write;
 
-pub use compose::{FileVariant, compose_file};
+pub use compose::{FileVariant, compose_file, model_module, model_text, rename};
 pub use format::formatted;
 pub use measurements::{Measured, Measurements};
 pub use read::{Problem, Vendored, VendoredKernel, read};

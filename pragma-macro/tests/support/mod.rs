@@ -146,6 +146,7 @@ impl Crate {
                             engine: "by hand".to_owned(),
                             actions: Vec::new(),
                             seed: 0,
+                            authorship: None,
                         })
                         .collect(),
                 }

@@ -2,7 +2,9 @@
 //!
 //! Owns what the flags and package settings choose (engines, targets, budget) and whether results can be kept.
 
+use std::cell::RefCell;
 use std::path::Path;
+use std::rc::Rc;
 
 use pragma_spec::Target;
 
@@ -13,29 +15,114 @@ use crate::cli::exit::Failure;
 use crate::cli::shell::Shell;
 use crate::diagnostic::Diagnostic;
 use crate::discover::closest;
+use crate::llm::{
+    Client, ConfigError, HttpTransport, Ledger, ModelConfig, Recorder, Replayer, Transport,
+};
 use crate::machine;
+use crate::tune::engines::Engines;
+use crate::tune::taped::Tape;
 use crate::vendor::{self, Problem};
 
-/// Engines of this version; the others of the design are named so that nobody looks for a typing error.
-pub(super) fn only_known_engines(engines: &[String]) -> Result<(), Failure> {
-    for engine in engines {
-        match engine.as_str() {
-            "synth" => {}
-            "llm" | "command" | "mcp" => {
-                return Err(Failure::usage(
-                    format!("the engine `{engine}` is not in this version"),
-                    "use `--engine synth`, the embedded engine",
-                ));
-            }
-            other => {
-                return Err(Failure::usage(
-                    format!("there is no engine `{other}`"),
-                    "engines: synth",
-                ));
-            }
+/// An engine of this version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Named {
+    Synth,
+    Llm,
+}
+
+/// The engines that `--engine` names.
+pub(super) fn known_engines(engines: &[String]) -> Result<Vec<Named>, Failure> {
+    engines
+        .iter()
+        .map(|engine| match engine.as_str() {
+            "synth" => Ok(Named::Synth),
+            "llm" => Ok(Named::Llm),
+            "command" | "mcp" => Err(Failure::usage(
+                format!("the engine `{engine}` is not in this version"),
+                "engines: synth, llm",
+            )),
+            other => Err(Failure::usage(
+                format!("there is no engine `{other}`"),
+                "engines: synth, llm",
+            )),
+        })
+        .collect()
+}
+
+/// Sets up the engines. A model is reached, paid and recorded as the flags and the package's `llm` table say.
+pub(super) fn engines(
+    named: &[Named],
+    args: &TuneArgs,
+    project: &Project,
+) -> Result<Engines, Failure> {
+    let synth = named.contains(&Named::Synth);
+    if !named.contains(&Named::Llm) {
+        let stray = [
+            ("--model", args.model.is_some()),
+            ("--record", args.record.is_some()),
+            ("--replay", args.replay.is_some()),
+        ];
+        if let Some((flag, _)) = stray.iter().find(|(_, given)| *given) {
+            return Err(Failure::usage(
+                format!("{flag} is for a language model, and no engine is one"),
+                "add `--engine synth,llm`",
+            ));
         }
+        return Ok(Engines {
+            synth,
+            ..Engines::embedded()
+        });
     }
-    Ok(())
+    let table = project
+        .packages
+        .iter()
+        .map(|loaded| &loaded.source.package.settings.llm)
+        .find(|table| !table.is_null())
+        .unwrap_or(&serde_json::Value::Null);
+    let usage = |error: ConfigError| {
+        Failure::usage(
+            error,
+            "docs/language-models.md shows the flags and the `llm` table",
+        )
+    };
+    let model = ModelConfig::read(args.model.as_deref(), table).map_err(usage)?;
+    let budget = budget(args, project)?;
+    model.check_budget(&budget).map_err(usage)?;
+    let network = || {
+        HttpTransport::new(model.timeout, model.authorities.as_deref())
+            .map(|transport| Box::new(transport) as Box<dyn Transport>)
+            .map_err(|error| Failure::environment(error, "check the `llm` table of the package"))
+    };
+    let tape = |error| Failure::usage(error, "name another directory");
+    let (key, transport): (_, Box<dyn Transport>) = match (&args.replay, &args.record) {
+        (Some(dir), _) => (None, Box::new(Replayer::new(dir).map_err(tape)?)),
+        (None, record) => {
+            let key = model.key().map_err(|error: ConfigError| {
+                Failure::environment(
+                    error,
+                    "the key is sent to the model's server and nowhere else",
+                )
+            })?;
+            let transport = match record {
+                Some(dir) => Box::new(Recorder::new(network()?, dir).map_err(tape)?),
+                None => network()?,
+            };
+            (key, transport)
+        }
+    };
+    let measured = match (&args.replay, &args.record) {
+        (Some(dir), _) => Tape::replay(dir),
+        (None, Some(dir)) => Tape::record(dir),
+        (None, None) => Ok(Tape::off()),
+    };
+    let measured = measured.map_err(|error| Failure::usage(error, "name another directory"))?;
+    let ledger = Ledger::new(model.price, budget.dollars, budget.tokens);
+    let client = Client::new(model, key, transport, ledger);
+    Ok(Engines {
+        synth,
+        model: Some(Rc::new(RefCell::new(client))),
+        tape: Rc::new(RefCell::new(measured)),
+    })
 }
 
 /// The targets that the flags or else the packages choose, among those that this machine can run.
