@@ -33,9 +33,38 @@ pub struct Refusal {
 /// # Errors
 /// The first thing in it that is not on the list.
 pub fn screen(source: &str) -> Result<(), Refusal> {
-    let file = syn::parse_file(source)
+    let mut file = syn::parse_file(source)
         .map_err(|error| refusal(error.span(), format!("not Rust: {error}")))?;
-    let scope = Scope::of(&file);
+    // A file may hold several texts, each in a module of its own and screened by itself.
+    let mut texts: Vec<(syn::Ident, syn::File)> = Vec::new();
+    file.items.retain_mut(|item| match item {
+        Item::Mod(item) if item.attrs.is_empty() && item.unsafety.is_none() => {
+            match item.content.take() {
+                Some((_, items)) => {
+                    let text = syn::File {
+                        shebang: None,
+                        frontmatter: None,
+                        attrs: Vec::new(),
+                        items,
+                    };
+                    texts.push((item.ident.clone(), text));
+                    false
+                }
+                None => true,
+            }
+        }
+        _ => true,
+    });
+    file.items.retain(|item| {
+        !uses::is_reexport(item, |module| texts.iter().any(|(name, _)| name == module))
+    });
+    walk(&file)?;
+    texts.iter().try_for_each(|(_, text)| walk(text))
+}
+
+/// Screens the items of one text.
+fn walk(file: &syn::File) -> Result<(), Refusal> {
+    let scope = Scope::of(file);
     let mut walk = Walk {
         scope: &scope,
         found: None,
@@ -44,7 +73,7 @@ pub fn screen(source: &str) -> Result<(), Refusal> {
     if file.shebang.is_some() {
         walk.refuse(Span::call_site(), "an interpreter line");
     }
-    walk.visit_file(&file);
+    walk.visit_file(file);
     match walk.found {
         Some(refusal) => Err(refusal),
         None => Ok(()),

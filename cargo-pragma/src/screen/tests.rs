@@ -233,3 +233,35 @@ fn the_engine_writes_what_passes() {
     }
     assert!(seen > 200, "{seen}");
 }
+
+#[test]
+fn texts_in_modules_are_screened_each_by_itself() {
+    let good = "pub use k_by_model::k;\nmod k_by_model { fn helper() {} pub unsafe fn k() { helper(); } }\n";
+    assert_eq!(screen(good), Ok(()));
+    for (bad, what) in [
+        (
+            "mod m { pub fn k() { std::process::abort(); } }",
+            "`std::process::abort`",
+        ),
+        ("mod m { static mut X: u32 = 0; }", "a mutable static"),
+        ("mod m { mod n { pub fn f() {} } }", "a module"),
+        (
+            "mod m { pub fn k() { super::f(); } } fn f() {}",
+            "`super::f`",
+        ),
+        ("mod m { pub use super::f; }", "the import"),
+        ("#[path = \"/etc/x.rs\"] mod m;", "a module"),
+        ("mod m;", "a module"),
+        ("#[cfg(unix)] mod m {}", "a module"),
+        ("mod m {} pub use m::*;", "the import"),
+        ("mod m {} pub use std::fs;", "the import"),
+        // What one text imports is not in reach of another.
+        (
+            "mod m { use core::arch::x86_64::*; } fn f() { _rdtsc(); std::fs::read(1); }",
+            "`std::fs::read`",
+        ),
+    ] {
+        let refusal = screen(bad).expect_err(bad);
+        assert!(refusal.what.contains(what), "{bad}: {}", refusal.what);
+    }
+}

@@ -256,6 +256,18 @@ impl<'ast> Visit<'ast> for Scope {
     }
 }
 
+/// Whether an item is `pub use MODULE::NAME`, of one of the modules that `is_module` knows.
+pub fn is_reexport(item: &Item, is_module: impl Fn(&syn::Ident) -> bool) -> bool {
+    let Item::Use(item) = item else {
+        return false;
+    };
+    let named = match &item.tree {
+        UseTree::Path(path) => is_module(&path.ident) && matches!(&*path.tree, UseTree::Name(_)),
+        _ => false,
+    };
+    named && item.attrs.is_empty() && item.leading_colon.is_none()
+}
+
 /// Whether a `use` brings in nothing but what a kernel may name.
 ///
 /// # Errors
