@@ -1,8 +1,8 @@
 //! The text of manifests and indices: byte-stable, read back as written.
 
 use pragma_spec::{
-    Artefact, Fingerprint, Index, IndexEntry, IndexError, Interface, KernelId, Manifest,
-    ManifestError, Target, TargetOutcome, Variant, VerificationRecord, text_sha256,
+    Artefact, Authorship, Fingerprint, Index, IndexEntry, IndexError, Interface, KernelId,
+    Manifest, ManifestError, Target, TargetOutcome, Variant, VerificationRecord, text_sha256,
 };
 
 fn manifest() -> Manifest {
@@ -47,6 +47,11 @@ fn manifest() -> Manifest {
                         engine: "synth".to_owned(),
                         actions: Vec::new(),
                         seed: 0,
+                        authorship: Some(Authorship {
+                            model: "openai:m".to_owned(),
+                            prompt: "1".to_owned(),
+                            transcript: Fingerprint::of_text("said"),
+                        }),
                     },
                     Variant {
                         entry: "rms_norm_2".to_owned(),
@@ -60,6 +65,7 @@ fn manifest() -> Manifest {
                             "stream(out)".to_owned(),
                         ],
                         seed: u64::MAX,
+                        authorship: None,
                     },
                 ],
             },
