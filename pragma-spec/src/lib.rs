@@ -9,6 +9,7 @@ mod attribute_grammar;
 mod attribute_resolve;
 mod canonical;
 pub mod codegen;
+pub mod device;
 mod dim;
 mod error;
 mod fingerprint;

@@ -5,6 +5,7 @@
 
 use std::str::FromStr;
 
+use crate::device::{DeviceArtefact, GpuArch};
 use crate::form::SignatureForm;
 use crate::record::{Record, RecordError, quote_text, strings};
 use crate::{Fingerprint, KernelId, Shape, Target};
@@ -39,6 +40,8 @@ pub struct Manifest {
     pub interface: Interface,
     /// One entry per target that was tuned for.
     pub artefacts: Vec<Artefact>,
+    /// One entry per GPU architecture that was tuned for.
+    pub devices: Vec<DeviceArtefact>,
     /// What the kernels were tested for.
     pub verification: VerificationRecord,
 }
@@ -183,6 +186,7 @@ impl Manifest {
             .map(|shape| Ok((shape.text("name")?, shape.parsed("shape")?)))
             .collect::<Result<_, RecordError>>()?;
         let artefacts = root.tables("artefact")?;
+        let devices = root.tables("device")?;
         let verification = root.table("verification")?;
         Ok(Manifest {
             format,
@@ -199,6 +203,10 @@ impl Manifest {
             artefacts: artefacts
                 .iter()
                 .map(Artefact::read)
+                .collect::<Result<_, _>>()?,
+            devices: devices
+                .iter()
+                .map(DeviceArtefact::read)
                 .collect::<Result<_, _>>()?,
             verification: VerificationRecord {
                 checked: verification.texts("checked")?,
@@ -238,6 +246,9 @@ impl Manifest {
         for artefact in &self.artefacts {
             artefact.write(&mut out);
         }
+        for device in &self.devices {
+            device.write(&mut out);
+        }
         out.push_str(&format!(
             "\n[verification]\naccuracy = {}\nchecked = {}\nunchecked = {}\n",
             quote_text(&self.verification.accuracy),
@@ -245,6 +256,11 @@ impl Manifest {
             strings(&self.verification.unchecked)
         ));
         out
+    }
+
+    /// What tuning for a GPU architecture came to, if it was tuned for.
+    pub fn device(&self, arch: GpuArch) -> Option<&DeviceArtefact> {
+        self.devices.iter().find(|device| device.arch == arch)
     }
 
     /// What tuning for `target` came to, if it was tuned for.

@@ -1,9 +1,65 @@
 //! The text of manifests and indices: byte-stable, read back as written.
 
+use pragma_spec::device::{
+    DeviceArtefact, DeviceVariant, Formula, GpuArch, HashedFile, KernelArg, Launch, LaunchPlan,
+    Requirement, Scratch,
+};
 use pragma_spec::{
     Artefact, Authorship, Fingerprint, Index, IndexEntry, IndexError, Interface, KernelId,
-    Manifest, ManifestError, Target, TargetOutcome, Variant, VerificationRecord, text_sha256,
+    Manifest, ManifestError, Scalar, Target, TargetOutcome, Variant, VerificationRecord,
+    text_sha256,
 };
+
+fn device() -> DeviceArtefact {
+    let size = |text: &str| text.parse::<Formula>().expect("a size");
+    let file = |name: &str| HashedFile {
+        name: name.to_owned(),
+        sha256: text_sha256(name),
+    };
+    DeviceArtefact {
+        arch: GpuArch::Sm90,
+        outcome: TargetOutcome::Tuned,
+        reason: None,
+        checked: vec!["memcheck".to_owned()],
+        unchecked: Vec::new(),
+        variants: vec![DeviceVariant {
+            source: file("sm_90.cu"),
+            ptx: file("sm_90.ptx"),
+            max_elements: None,
+            tune: "rows = 2048, d = 4096".to_owned(),
+            engine: "synth".to_owned(),
+            actions: vec!["team(r, threads = 256, vector = 4, items = 4)".to_owned()],
+            plan: LaunchPlan {
+                requires: vec![
+                    Requirement::Aligned("x".to_owned(), 16),
+                    Requirement::Multiple(size("d"), 4),
+                    Requirement::AtMost(size("rows * d"), 4096),
+                ],
+                scratch: vec![Scratch {
+                    name: "flags".to_owned(),
+                    bytes: size("4 * rows"),
+                    zeroed: true,
+                }],
+                results: vec![Scalar::F32],
+                fault: true,
+                options: vec!["--fmad=false".to_owned()],
+                launches: vec![Launch {
+                    kernel: "rms_norm".to_owned(),
+                    grid: [size("rows.min(2147483647)"), size("1"), size("1")],
+                    block: [256, 1, 1],
+                    shared: size("0"),
+                    args: vec![
+                        KernelArg::Dim("rows".to_owned()),
+                        KernelArg::Param("x".to_owned()),
+                        KernelArg::Scratch("flags".to_owned()),
+                        KernelArg::Results,
+                        KernelArg::Fault,
+                    ],
+                }],
+            },
+        }],
+    }
+}
 
 fn manifest() -> Manifest {
     Manifest {
@@ -70,6 +126,7 @@ fn manifest() -> Manifest {
                 ],
             },
         ],
+        devices: vec![device()],
         verification: VerificationRecord {
             checked: vec!["tails".to_owned(), "special values".to_owned()],
             unchecked: Vec::new(),

@@ -33,7 +33,24 @@ pub fn package(
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     let mut measured: Vec<Measured> = Vec::new();
     let mut record = VerificationRecord::default();
+    let mut devices = Vec::new();
     if let Some((old, times)) = previous {
+        for device in &old.manifest.devices {
+            devices.push(device.clone());
+            for file in device.files() {
+                if let Some(text) = old.files.get(&file.name) {
+                    files.insert(file.name.clone(), text.clone());
+                }
+            }
+            let arch = device.arch.name();
+            measured.extend(
+                times
+                    .measured
+                    .iter()
+                    .filter(|one| one.target == arch)
+                    .cloned(),
+            );
+        }
         for artefact in &old.manifest.artefacts {
             if results
                 .iter()
@@ -123,6 +140,7 @@ pub fn package(
             ..Interface::default()
         },
         artefacts: artefacts.into_values().collect(),
+        devices,
         verification: record,
     };
     let measurements = Measurements {

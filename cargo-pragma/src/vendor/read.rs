@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use pragma_spec::device::DeviceArtefact;
 use pragma_spec::{Index, KernelId, Manifest, text_sha256};
 
 use super::{INDEX, MANIFEST, MEASUREMENTS};
@@ -198,11 +199,19 @@ impl Vendored {
             self.problems.push(Problem::BadManifest(id.clone(), why));
         }
         let mut files = BTreeMap::new();
-        for artefact in &manifest.artefacts {
-            let Some(file) = &artefact.file else { continue };
+        let cpu = manifest
+            .artefacts
+            .iter()
+            .filter_map(|artefact| Some((artefact.file.as_ref()?, artefact.sha256.clone())));
+        let device = manifest
+            .devices
+            .iter()
+            .flat_map(DeviceArtefact::files)
+            .map(|file| (&file.name, Some(file.sha256.clone())));
+        for (file, sha256) in cpu.chain(device) {
             match std::fs::read_to_string(dir.join(id.as_str()).join(file)) {
                 Ok(text) => {
-                    if Some(text_sha256(&text)) != artefact.sha256 {
+                    if Some(text_sha256(&text)) != sha256 {
                         self.problems
                             .push(Problem::FileChanged(id.clone(), file.clone()));
                     }

@@ -331,6 +331,7 @@ mod tests {
                 sha256: Some(text_sha256(text)),
                 variants: Vec::new(),
             }],
+            devices: Vec::new(),
             verification: VerificationRecord::default(),
         };
         KernelFiles {

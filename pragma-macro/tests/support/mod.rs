@@ -167,6 +167,7 @@ impl Crate {
             shapes,
             interface: Interface::default(),
             artefacts,
+            devices: Vec::new(),
             verification: VerificationRecord::default(),
         };
         self.write_manifest(&manifest);
