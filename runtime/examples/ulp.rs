@@ -87,6 +87,7 @@ mod sweep {
         ln_1p = f64::ln_1p;
         log10 = f64::log10;
         log2 = f64::log2;
+        one_plus_tanh = |x| if x < -64.0 * std::f64::consts::LN_2 { 0.0 } else { 2.0 / (1.0 + (-2.0 * x).exp()) };
         sigmoid = |x| 1.0 / (1.0 + (-x).exp());
         sin = f64::sin;
         sinh = f64::sinh;

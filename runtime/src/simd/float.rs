@@ -59,6 +59,19 @@ macro_rules! float_type {
                 pub fn neg(self) -> $T { $T($n::xor(self.0, $n::splat(-0.0))) }
                 /// The magnitude.
                 pub fn abs(self) -> $T { $T($n::andnot($n::splat(-0.0), self.0)) }
+                /// `self / d` with one divisor for all lanes, by its reciprocal where that is as good: one division outside
+                /// of a loop instead of one in each step.
+                ///
+                /// Error below 1.5 ulp, denormal results included.
+                pub fn div_uniform(self, d: $e) -> $T {
+                    let reciprocal = 1.0 / d;
+                    // Denormal numbers have fewer digits; of zero, infinity and NaN the quotient has rules of its own.
+                    if d.is_normal() && reciprocal.is_normal() {
+                        self.mul($T::splat(reciprocal))
+                    } else {
+                        self.div($T::splat(d))
+                    }
+                }
                 /// The square root, correctly rounded.
                 pub fn sqrt(self) -> $T { $T($n::sqrt(self.0)) }
                 /// `1.0 / self`, correctly rounded.
@@ -140,6 +153,11 @@ macro_rules! float_type {
                 pub fn reduce_pick_gt(self) -> $e { reduce!($T, $n, self, a, b, a.pick_gt(b)) }
                 /// [`Self::pick_lt`] in the tree of [`Self::reduce_add`].
                 pub fn reduce_pick_lt(self) -> $e { reduce!($T, $n, self, a, b, a.pick_lt(b)) }
+            }
+
+            fns! {
+                /// Asks for the cache lines of a vector at `ptr`, of which nothing is required: a prefetch never faults.
+                pub fn prefetch(ptr: *const $e) { super::prefetch_bytes::<{ LANES * size_of::<$e>() }>(ptr.cast()) }
             }
 
             unsafe_fns! {

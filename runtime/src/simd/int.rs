@@ -127,6 +127,11 @@ macro_rules! int_type {
                 pub fn reduce_xor(self) -> $e { reduce!($T, $n, self, a, b, a.xor(b)) }
             }
 
+            fns! {
+                /// Asks for the cache lines of a vector at `ptr`, of which nothing is required: a prefetch never faults.
+                pub fn prefetch(ptr: *const $e) { super::prefetch_bytes::<{ LANES * size_of::<$e>() }>(ptr.cast()) }
+            }
+
             unsafe_fns! {
                 /// `LANES` elements from `ptr`.
                 ///

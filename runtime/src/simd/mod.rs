@@ -64,6 +64,20 @@ mod narrow;
 #[macro_use]
 mod native;
 
+/// Asks for the cache lines of `N` bytes at `ptr`, if those start a line; otherwise for all but perhaps the last.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn prefetch_bytes<const N: usize>(ptr: *const u8) {
+    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    const LINE: usize = 64;
+    let mut at = 0;
+    while at < N {
+        // SAFETY: a prefetch of any address, mapped or not, has no effect but on caches.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(ptr.wrapping_add(at).cast()) };
+        at += LINE;
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 pub mod v3;
 #[cfg(target_arch = "x86_64")]

@@ -70,6 +70,23 @@ macro_rules! float_tests {
                     }
                 }
 
+                fn division_by_one_number() {
+                    for [a, b, _] in arrays::<$e, LANES>(2000) {
+                        let x = $T::from_array(a);
+                        for d in b {
+                            let got = x.div_uniform(d).to_array();
+                            for (a, got) in a.into_iter().zip(got) {
+                                let want = a / d;
+                                // Neighbours of one sign differ by one as integers, infinity included.
+                                let near = want.is_sign_negative() == got.is_sign_negative()
+                                    && want.to_bits().abs_diff(got.to_bits()) <= 1
+                                    && want.is_nan() == got.is_nan();
+                                assert!(got.same(want) || near, "{a:e} / {d:e} = {got:e}, not {want:e}");
+                            }
+                        }
+                    }
+                }
+
                 fn extremes() {
                     for [a, b, _] in arrays::<$e, LANES>(2000) {
                         let (x, y) = ($T::from_array(a), $T::from_array(b));

@@ -32,6 +32,14 @@ check! {
         }
     }
 
+    fn a_prefetch_never_faults() {
+        let page = Page::new();
+        F32::prefetch(page.end().cast());
+        F64::prefetch(page.end().cast::<f64>().wrapping_sub(1));
+        I32::prefetch(std::ptr::null());
+        U64::prefetch(std::ptr::without_provenance(usize::MAX));
+    }
+
     fn full_accesses_stop_at_the_end() {
         let page = Page::new();
         let end = page.end();

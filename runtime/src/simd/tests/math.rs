@@ -47,6 +47,7 @@ unary_tests! {
     ln_1p < 1.0, |x| x.ln_1p();
     log10 < 2.0, |x| x.log10();
     log2 < 2.0, |x| x.log2();
+    one_plus_tanh < 2.5, |x| if x < -64.0 * std::f64::consts::LN_2 { 0.0 } else { 2.0 / (1.0 + (-2.0 * x).exp()) };
     sigmoid < 2.0, |x| 1.0 / (1.0 + (-x).exp());
     sin < 2.0, |x| x.sin();
     sinh < 2.0, |x| x.sinh();
@@ -258,6 +259,7 @@ unary_f64_tests! {
     ln_1p <= 1.0, |x| x.ln_1p();
     log10 <= 2.0, |x| x.log10();
     log2 <= 2.0, |x| x.log2();
+    one_plus_tanh <= 3.0, |x| if x < -512.0 * std::f64::consts::LN_2 { 0.0 } else { 2.0 / (1.0 + (-2.0 * x).exp()) };
     sigmoid <= 3.0, |x| if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) };
     sin <= 2.0, |x| x.sin();
     tanh <= 2.0, |x| x.tanh();
