@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use pragma_spec::Target;
+use pragma_synth::action::Action;
 use pragma_synth::conduct::{Conductor, Feedback, Level, Machine, Setting, Step, StopReason};
 use pragma_synth::ir::interp::{Argument, Arguments, Buffer, Limits, Native, Outcome, Value, run};
 use pragma_synth::ir::{BufRole, Param, Program, text, verify};
@@ -68,14 +69,15 @@ fn programs() -> Vec<(String, Program)> {
 /// The program without its marks, as a lifter gives it.
 fn bare(mut program: Program) -> Program {
     use pragma_synth::ir::{Mark, Stmt, StoreHint};
-    fn strip(body: &mut [Stmt]) {
+    fn strip(body: &mut Vec<Stmt>) {
+        body.retain(|stmt| !matches!(stmt, Stmt::Prefetch { .. }));
         for stmt in body {
             match stmt {
                 Stmt::For(inner) => inner.mark = Mark::Serial,
                 Stmt::Store { hint, .. } => *hint = StoreHint::Cached,
                 _ => {}
             }
-            stmt.blocks_mut().into_iter().for_each(|block| strip(block));
+            stmt.blocks_mut().into_iter().for_each(strip);
         }
     }
     strip(&mut program.body);
@@ -213,6 +215,51 @@ fn a_search_is_deterministic() {
         }
         assert_eq!(runs[0], runs[1], "{name}");
     }
+}
+
+/// The first pass over a row waits for memory, a later one can read the next row; a single pass reads some kilobytes ahead.
+#[test]
+fn large_data_is_prefetched() {
+    let asked = |wanted: &str, size: u64| {
+        let (_, program) = programs()
+            .into_iter()
+            .find(|(name, _)| name == wanted)
+            .unwrap();
+        let mut asked = Vec::new();
+        let mut conductor = Conductor::new(program.clone(), setting(&program, size));
+        let mut feedback = None;
+        while let Step::Try(proposal) = conductor.next(feedback.as_ref()) {
+            for action in &proposal.actions {
+                if let Action::Prefetch { .. } = action {
+                    asked.push(action.to_string());
+                }
+            }
+            // Nothing gains, so every proposal starts from the first version.
+            feedback = Some(Feedback::Measured {
+                ns: conductor.roof().ns() * 3.0,
+                reference_ns: 1e9,
+                profile: None,
+            });
+        }
+        asked
+    };
+    assert_eq!(asked("rms_norm", 1 << 12), ["prefetch(x, i)"]);
+    assert_eq!(
+        asked("softmax", 1 << 12),
+        ["prefetch(x, k)", "prefetch(x, i)"]
+    );
+    let nothing: [&str; 0] = [];
+    assert_eq!(asked("rms_norm", 1 << 8), nothing);
+    assert_eq!(
+        asked("gelu", 1 << 24),
+        [
+            "prefetch(x, i, ahead = 2048)",
+            "prefetch(x, i, ahead = 1024)"
+        ]
+    );
+    assert_eq!(asked("gelu", 1 << 12), nothing);
+    // Each column is read again for each row: it comes from the caches.
+    assert_eq!(asked("matmul", 1 << 12), nothing);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::analyze::bounds::Scope;
 use crate::analyze::depend;
 use crate::ir::{BinaryOp, BufId, BufRole, Expr, Func, Loop, Mark, Program, Stmt, StoreHint};
 
-use super::{Action, Illegal, stage};
+use super::{Action, Illegal, prefetch, stage};
 
 /// Applies one action.
 ///
@@ -24,6 +24,11 @@ pub fn apply(program: &Program, action: &Action) -> Result<Program, Illegal> {
         Action::Fuse { first, second } => fuse(program, &mut result, first, second),
         Action::Stream { buffer } => stream(program, &mut result, buffer),
         Action::Stage { buffer, axis } => stage::stage(program, &mut result, buffer, axis),
+        Action::Prefetch {
+            buffer,
+            axis,
+            ahead,
+        } => prefetch::prefetch(program, &mut result, buffer, axis, *ahead),
         Action::Unroll { axis, factor } => unroll(program, &mut result, axis, *factor),
         Action::Split { axis, factor } => split(program, &mut result, axis, *factor),
     };

@@ -5,6 +5,7 @@
 //! version of a kernel; its text goes into the manifest and back.
 
 mod apply;
+mod prefetch;
 mod stage;
 mod text;
 
@@ -51,6 +52,16 @@ pub enum Action {
         buffer: String,
         /// The loop whose iterations each work on their own part.
         axis: String,
+    },
+    /// While a loop works, ask for what will be read later.
+    Prefetch {
+        /// The buffer to read ahead.
+        buffer: String,
+        /// The loop that has time for it.
+        axis: String,
+        /// How many of its iterations ahead; without a number, what the next iteration of the loop
+        /// around it will read at the same place.
+        ahead: Option<u64>,
     },
     /// Repeat the body of a loop.
     Unroll {

@@ -22,6 +22,14 @@ impl fmt::Display for Action {
             Action::Fuse { first, second } => write!(f, "fuse({first}, {second})"),
             Action::Stream { buffer } => write!(f, "stream({buffer})"),
             Action::Stage { buffer, axis } => write!(f, "stage({buffer}, {axis})"),
+            Action::Prefetch {
+                buffer,
+                axis,
+                ahead,
+            } => match ahead {
+                None => write!(f, "prefetch({buffer}, {axis})"),
+                Some(ahead) => write!(f, "prefetch({buffer}, {axis}, ahead = {ahead})"),
+            },
             Action::Unroll { axis, factor } => write!(f, "unroll({axis}, factor = {factor})"),
             Action::Split { axis, factor } => write!(f, "split({axis}, factor = {factor})"),
         }
@@ -45,11 +53,25 @@ fn read(text: &str) -> Option<Action> {
     let (name, rest) = text.trim().split_once('(')?;
     let mut args = rest.strip_suffix(')')?.split(',').map(str::trim);
     let first = args.next().filter(|arg| !arg.is_empty())?.to_owned();
-    let mut number = |key: &str| -> Option<u64> {
-        let (name, value) = args.next()?.split_once('=')?;
+    let valued = |key: &str, arg: &str| -> Option<u64> {
+        let (name, value) = arg.split_once('=')?;
         (name.trim() == key).then_some(())?;
         value.trim().parse().ok()
     };
+    if name.trim() == "prefetch" {
+        let axis = args.next()?.to_owned();
+        let ahead = match args.next() {
+            Some(arg) => Some(valued("ahead", arg)?),
+            None => None,
+        };
+        let action = Action::Prefetch {
+            buffer: first,
+            axis,
+            ahead,
+        };
+        return args.next().is_none().then_some(action);
+    }
+    let mut number = |key: &str| valued(key, args.next()?);
     let action = match name.trim() {
         "vectorize" => Action::Vectorize {
             axis: first,
@@ -94,6 +116,8 @@ mod tests {
             "fuse(j, j_1)",
             "stream(out)",
             "stage(out, r)",
+            "prefetch(x, j_1)",
+            "prefetch(x, j, ahead = 2048)",
             "unroll(k, factor = 3)",
             "split(i, factor = 64)",
         ];
@@ -111,6 +135,9 @@ mod tests {
             "vectorize(j)",
             "vectorize(j, unroll = -1)",
             "fuse(a)",
+            "prefetch(x)",
+            "prefetch(x, j, 2048)",
+            "prefetch(x, j, ahead = 2048, y)",
             "stream(a, b)",
             "split(i, factor = 2, x)",
             "dance(j)",

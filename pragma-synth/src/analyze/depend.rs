@@ -119,6 +119,19 @@ pub fn loaded(body: &[Stmt]) -> BTreeSet<BufId> {
     bufs
 }
 
+/// The buffers prefetched from in `body`.
+pub fn prefetched(body: &[Stmt]) -> BTreeSet<BufId> {
+    let mut bufs = BTreeSet::new();
+    for stmt in body {
+        stmt.walk(&mut |stmt| {
+            if let Stmt::Prefetch { buf, .. } = stmt {
+                bufs.insert(*buf);
+            }
+        });
+    }
+    bufs
+}
+
 /// The local buffers made inside `body`: private to each iteration.
 pub fn allocated(body: &[Stmt]) -> BTreeSet<BufId> {
     let mut bufs = BTreeSet::new();
@@ -305,7 +318,7 @@ pub fn parallelizable(
 /// Whether `body` may leave the function, or (at this level) the loop around it.
 fn leaves(body: &[Stmt], own_level: bool) -> bool {
     body.iter().any(|stmt| match stmt {
-        Stmt::Return(_) => true,
+        Stmt::Return(_) | Stmt::Decline => true,
         Stmt::Break => own_level,
         Stmt::If {
             then, otherwise, ..

@@ -206,6 +206,31 @@ impl Poly {
         Some(terms.join(" + "))
     }
 
+    /// The polynomial as a `usize` expression, or `None` if a coefficient is negative.
+    pub fn to_expr(&self) -> Option<Expr> {
+        let mut sum: Option<Expr> = None;
+        for (monomial, coefficient) in self.terms.iter().rev() {
+            let coefficient = u64::try_from(*coefficient).ok()?;
+            let mut term =
+                (coefficient != 1 || monomial.is_empty()).then(|| Expr::index(coefficient));
+            for atom in monomial.iter().rev() {
+                let factor = match atom {
+                    Atom::Dim(dim) => Expr::Dim(*dim),
+                    Atom::Var(var) => Expr::Var(*var),
+                };
+                term = Some(match term {
+                    Some(term) => Expr::binary(BinaryOp::Mul, term, factor),
+                    None => factor,
+                });
+            }
+            sum = match (sum, term) {
+                (Some(sum), Some(term)) => Some(Expr::binary(BinaryOp::Add, sum, term)),
+                (sum, term) => sum.or(term),
+            };
+        }
+        Some(sum.unwrap_or_else(|| Expr::index(0)))
+    }
+
     /// The value under an assignment of the atoms, saturating.
     pub fn eval(&self, lookup: &dyn Fn(Atom) -> i64) -> i64 {
         self.terms

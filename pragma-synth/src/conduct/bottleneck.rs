@@ -19,6 +19,8 @@ pub enum Bottleneck {
     ForkOverhead,
     /// Written lines are first read from memory, or written more than once.
     WriteAllocate,
+    /// While the core computes, nothing is read from memory.
+    IdleMemory,
     /// Each step of a reduction waits for the one before.
     DependencyChain,
     /// Registers do not suffice and values go through memory.
@@ -40,6 +42,7 @@ impl Bottleneck {
             Bottleneck::OneThread => "one-thread",
             Bottleneck::ForkOverhead => "fork-overhead",
             Bottleneck::WriteAllocate => "write-allocate",
+            Bottleneck::IdleMemory => "idle-memory",
             Bottleneck::DependencyChain => "dependency-chain",
             Bottleneck::Spills => "spills",
             Bottleneck::ExtraPasses => "extra-passes",
@@ -110,6 +113,12 @@ pub const RULES: &[Rule] = &[
         because: "a streaming store does not first read the line it writes",
     },
     Rule {
+        bottleneck: Bottleneck::IdleMemory,
+        evidence: "data larger than the second cache, and nothing prefetched",
+        remedy: "prefetch the next row in a later pass, or some kilobytes ahead in the only pass",
+        because: "the prefetch of the hardware ends with each page and each row",
+    },
+    Rule {
         bottleneck: Bottleneck::ForkOverhead,
         evidence: "measured time on all threads within a few times the cost of sharing out",
         remedy: "raise the cut-over or the grain",
@@ -159,6 +168,7 @@ mod tests {
             OneThread,
             ForkOverhead,
             WriteAllocate,
+            IdleMemory,
             DependencyChain,
             Spills,
             ExtraPasses,

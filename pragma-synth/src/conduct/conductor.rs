@@ -355,6 +355,14 @@ impl Conductor {
             .map_or(f64::INFINITY, |level| level.capacity as f64)
     }
 
+    /// Whether the data is beyond the caches that a core has to itself.
+    pub(super) fn is_far_from_caches(&self) -> bool {
+        let bounded = |level: &&super::roof::Level| level.capacity != u64::MAX;
+        let near = self.setting.machine.levels.iter().filter(bounded).take(2);
+        near.last()
+            .is_some_and(|level| self.traffic.bytes() > 2.0 * level.capacity as f64)
+    }
+
     /// The first versions: the plan from elsewhere, and what the rules say of the reference.
     fn open(&mut self) {
         let diagnosis = self.diagnose_reference();
@@ -413,6 +421,9 @@ impl Conductor {
         if self.traffic.bytes() <= 2.0 * self.last_cache() {
             plan.streamed.clear();
             plan.staged.clear();
+        }
+        if !self.is_far_from_caches() {
+            plan.prefetched.clear();
         }
         let estimate = self.ns_per_iteration() * self.iterations;
         if !self.parallel_pays(estimate) {

@@ -129,6 +129,15 @@ impl Conductor {
                 ),
             );
         }
+        if !self.structure.prefetches.is_empty()
+            && plan.prefetched.is_empty()
+            && self.is_far_from_caches()
+        {
+            add(
+                Bottleneck::IdleMemory,
+                format!("memory may idle while the core computes; {share}"),
+            );
+        }
         if self
             .structure
             .fusable
@@ -222,11 +231,21 @@ impl Conductor {
             Bottleneck::WriteAllocate => {
                 offer("stream the results", &|plan| self.stream_into(plan));
             }
+            Bottleneck::IdleMemory => {
+                for way in self.structure.prefetches.iter().take(3) {
+                    let change = match way.first() {
+                        Some((_, _, Some(_))) => "prefetch some kilobytes ahead",
+                        _ => "prefetch the next row",
+                    };
+                    offer(change, &|plan| plan.prefetched.extend(way.iter().cloned()));
+                }
+            }
             Bottleneck::ExtraPasses => {
                 for (first, second) in &self.structure.fusable {
                     offer("fuse neighbouring loops", &|plan| {
                         plan.fused.push((first.clone(), second.clone()));
                         plan.vectors.remove(second);
+                        plan.prefetched.retain(|(_, axis, _)| axis != second);
                         // A staged buffer needs its separate passes.
                         plan.staged.clear();
                     });

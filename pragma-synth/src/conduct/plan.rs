@@ -15,6 +15,8 @@ pub struct Plan {
     pub staged: BTreeMap<String, String>,
     /// Buffers written around the caches.
     pub streamed: BTreeSet<String>,
+    /// What loops read ahead: a buffer, a loop, and how many of its iterations ahead or the next row.
+    pub prefetched: BTreeSet<(String, String, Option<u64>)>,
     /// Vector loops, with vectors per step.
     pub vectors: BTreeMap<String, u32>,
     /// Loops whose body is repeated.
@@ -42,6 +44,13 @@ impl Plan {
         for buffer in &self.streamed {
             actions.push(Action::Stream {
                 buffer: buffer.clone(),
+            });
+        }
+        for (buffer, axis, ahead) in &self.prefetched {
+            actions.push(Action::Prefetch {
+                buffer: buffer.clone(),
+                axis: axis.clone(),
+                ahead: *ahead,
             });
         }
         for (axis, unroll) in &self.vectors {

@@ -1,10 +1,15 @@
 //! What a program offers to the rules: axes, buffers and pairs of loops.
 
 use crate::action::{self, Action};
-use crate::analyze::bounds::Scope;
+use crate::analyze::bounds::{self, Range, Scope};
 use crate::analyze::depend;
+use crate::analyze::poly::{self, Atom};
 use crate::analyze::reduce::{Combine, Reduction};
 use crate::ir::{BufRole, Program, Stmt};
+
+/// How many bytes ahead a single pass may read: enough that memory answers in time, and within what
+/// the caches hold besides.
+const AHEAD: [u64; 2] = [8192, 4096];
 
 /// A loop that may run in vectors.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +29,9 @@ pub(super) struct Structure {
     pub fusable: Vec<(String, String)>,
     /// Results that may be streamed, with the axis to stage them on where they are read back.
     pub streams: Vec<(String, Option<String>)>,
+    /// Ways to read ahead, each a list of a buffer, a loop, and how many of its iterations ahead or
+    /// (without a number) the next row while a later pass works on this one.
+    pub prefetches: Vec<Vec<(String, String, Option<u64>)>>,
 }
 
 impl Structure {
@@ -31,6 +39,7 @@ impl Structure {
         let mut structure = Structure::default();
         structure.scan(program, &program.body, &Scope::default(), exact);
         structure.find_streams(program);
+        structure.find_prefetches(program);
         structure
     }
 
@@ -101,6 +110,47 @@ impl Structure {
         }
     }
 
+    /// Where there are several passes over a row, the later ones have time to ask for the next.
+    /// Where there is one pass, it asks for what comes some kilobytes later.
+    fn find_prefetches(&mut self, program: &Program) {
+        let legal = |buffer: &str, axis: &str, ahead| {
+            let prefetch = Action::Prefetch {
+                buffer: buffer.to_owned(),
+                axis: axis.to_owned(),
+                ahead,
+            };
+            action::apply(program, &prefetch).is_ok()
+        };
+        let axes: Vec<&str> = self.vector.iter().map(|axis| axis.name.as_str()).collect();
+        let mut single = Vec::new();
+        for buf in &program.bufs {
+            let name = buf.name.as_str();
+            let rows = axes.iter().filter(|axis| legal(name, axis, None));
+            let later: Vec<&&str> = rows.skip(1).collect();
+            // The last pass has most time left, since it also writes.
+            for axis in later.iter().rev() {
+                self.prefetches
+                    .push(vec![(name.to_owned(), (**axis).to_owned(), None)]);
+            }
+            // What is read again and again is in the caches: each loop around must move on.
+            if later.is_empty()
+                && let Some(axis) = axes.iter().find(|axis| legal(name, axis, Some(1)))
+                && reads_once(program, buf.name.as_str())
+            {
+                single.push((name.to_owned(), (*axis).to_owned(), buf.elem.bytes()));
+            }
+        }
+        for bytes in AHEAD {
+            let all = single.iter().map(|(buffer, axis, size)| {
+                let ahead = bytes / (*size as u64).max(1);
+                (buffer.clone(), axis.clone(), Some(ahead))
+            });
+            if !single.is_empty() {
+                self.prefetches.push(all.collect());
+            }
+        }
+    }
+
     fn find_streams(&mut self, program: &Program) {
         for buf in &program.bufs {
             if !matches!(buf.role, BufRole::Mutable | BufRole::Return) || buf.elem.bytes() < 4 {
@@ -125,6 +175,26 @@ impl Structure {
             }
         }
     }
+}
+
+/// Whether no loop around a load of the buffer leaves its index as it is.
+fn reads_once(program: &Program, name: &str) -> bool {
+    let mut once = true;
+    bounds::for_each_access(
+        program,
+        &program.body,
+        &Scope::default(),
+        &mut |at, buf, index, is_store| {
+            if is_store || program.buf(buf).name != name {
+                return;
+            }
+            once &= poly::read(program, &at.definitions, index).is_some_and(|index| {
+                let moves = |range: &Range| index.mentions(Atom::Var(range.var));
+                at.ranges.iter().all(moves)
+            });
+        },
+    );
+    once
 }
 
 /// Whether regrouping these reductions may change bits.

@@ -96,6 +96,8 @@ impl<'a> Unit<'a> {
                     native.text(value)
                 ));
             }
+            // Only vector loops are fast enough to wait for memory.
+            Stmt::Prefetch { .. } => {}
             Stmt::Alloc { buf, len, fill } => {
                 let name = &self.program.buf(*buf).name;
                 let fill = native.print_typed(fill).text;

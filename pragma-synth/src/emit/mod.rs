@@ -5,6 +5,7 @@
 //! `pragma_runtime::simd` share their method names.
 
 mod body;
+mod contract;
 mod lines;
 mod names;
 mod native;
@@ -31,8 +32,10 @@ pub struct EmitError(pub String);
 /// Choices of spelling that change rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmitOptions {
-    /// Write a product and a sum as one fused operation where possible: one rounding instead
-    /// of two. Off for kernels that must match the reference bit for bit.
+    /// Write pairs of operations in vectors as one where possible, rounded differently: a product
+    /// and a sum as a fused operation, a division by what is the same in all lanes as a product
+    /// with the reciprocal, `1 + tanh x` without its cancellation. Off for kernels that must
+    /// match the reference bit for bit.
     pub contract: bool,
 }
 

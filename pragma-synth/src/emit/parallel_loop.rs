@@ -66,6 +66,7 @@ impl Unit<'_> {
         let bufs: BTreeSet<BufId> = depend::loaded(&inner.body)
             .union(&depend::stored(&inner.body))
             .copied()
+            .chain(depend::prefetched(&inner.body))
             .filter(|buf| !private.contains(buf))
             .collect();
         Interface {

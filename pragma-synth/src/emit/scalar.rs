@@ -516,6 +516,8 @@ impl<'a, S: ScalarStyle> ScalarEmitter<'a, S> {
                     &self.style.store(program, *buf, index, value, *hint),
                 );
             }
+            // Speed is the business of kernels.
+            Stmt::Prefetch { .. } => {}
             Stmt::Alloc { buf, len, fill } => {
                 let (len, fill) = (self.expr(len), self.expr(fill));
                 line(out, indent, &self.style.alloc(program, *buf, len, fill));

@@ -60,7 +60,7 @@ pub(super) struct Lanes<'a> {
     /// `usize` lets that are the counter's multiple plus something uniform: scalar text is
     /// their value in lane 0.
     pub linear: BTreeSet<VarId>,
-    /// Whether a product and a sum may become one operation.
+    /// Whether operations may be spelled as in `contract`.
     pub contract: bool,
     /// With a value, only so many lanes (the name of a `usize`) are there.
     pub partial: Option<String>,
@@ -68,7 +68,7 @@ pub(super) struct Lanes<'a> {
     pub types: BTreeSet<&'static str>,
 }
 
-type Outcome<T> = Result<T, String>;
+pub(super) type Outcome<T> = Result<T, String>;
 
 impl<'a> Lanes<'a> {
     fn scalar(&self, expr: &Expr) -> Scalar {
@@ -230,9 +230,9 @@ impl<'a> Lanes<'a> {
         let scalar = self.scalar(a);
         if scalar.is_float()
             && self.contract
-            && let Some(fused) = self.fused(op, a, b)?
+            && let Some(text) = self.contracted(op, a, b)?
         {
-            return Ok(fused);
+            return Ok(text);
         }
         if scalar == Scalar::Bool {
             let (a, b) = (self.lanes(a)?, self.lanes(b)?);
@@ -263,45 +263,6 @@ impl<'a> Lanes<'a> {
         };
         let text = format!("{}.{method}({})", self.lanes(a)?, self.lanes(b)?);
         Ok(self.normalised(scalar, op, text))
-    }
-
-    /// `a * b + c` and its relatives as one operation.
-    fn fused(&mut self, op: BinaryOp, a: &Expr, b: &Expr) -> Outcome<Option<String>> {
-        fn product(expr: &Expr) -> Option<(&Expr, &Expr)> {
-            match expr {
-                Expr::Binary(BinaryOp::Mul, x, y) => Some((x, y)),
-                _ => None,
-            }
-        }
-        let left = product(a).filter(|_| !self.is_uniform(a));
-        let right = product(b).filter(|_| !self.is_uniform(b));
-        Ok(match (op, left, right) {
-            (BinaryOp::Add, _, Some((x, y))) => Some(format!(
-                "{}.mul_add({}, {})",
-                self.lanes(x)?,
-                self.lanes(y)?,
-                self.lanes(a)?
-            )),
-            (BinaryOp::Add, Some((x, y)), None) => Some(format!(
-                "{}.mul_add({}, {})",
-                self.lanes(x)?,
-                self.lanes(y)?,
-                self.lanes(b)?
-            )),
-            (BinaryOp::Sub, _, Some((x, y))) => Some(format!(
-                "{}.neg_mul_add({}, {})",
-                self.lanes(x)?,
-                self.lanes(y)?,
-                self.lanes(a)?
-            )),
-            (BinaryOp::Sub, Some((x, y)), None) => Some(format!(
-                "{}.mul_add({}, {}.neg())",
-                self.lanes(x)?,
-                self.lanes(y)?,
-                self.lanes(b)?
-            )),
-            _ => None,
-        })
     }
 
     fn shift(&mut self, op: BinaryOp, a: &Expr, b: &Expr) -> Outcome<String> {

@@ -9,7 +9,7 @@ use crate::analyze::reduce::Reduction;
 use crate::ir::{BufId, Expr, Stmt, StoreHint, VarId};
 
 use super::lines::Lines;
-use super::vector::{Lanes, Value};
+use super::vector::{Lanes, Value, vector_type};
 
 /// How one copy of the body is written.
 pub(super) struct Copy<'a> {
@@ -126,6 +126,26 @@ impl Body<'_> {
                     (None, None) => format!("{value}.store{suffix}({place});"),
                 };
                 out.line(line);
+                Ok(())
+            }
+            Stmt::Prefetch { buf, index } => {
+                let elem = program.buf(*buf).elem;
+                let vector = vector_type(elem).filter(|_| elem.bytes() >= 4);
+                // The remainder of a loop is too little to pay.
+                if let (Some(vector), None) = (vector, &self.copy.partial)
+                    && lanes.is_contiguous(index)
+                {
+                    lanes.types.insert(vector);
+                    let name = &program.buf(*buf).name;
+                    let cast = match elem {
+                        Scalar::Usize | Scalar::Isize => ".cast()",
+                        _ => "",
+                    };
+                    out.line(format!(
+                        "{vector}::prefetch({name}.wrapping_add({}){cast});",
+                        lanes.native.text(index)
+                    ));
+                }
                 Ok(())
             }
             Stmt::If {

@@ -96,6 +96,13 @@ pub enum Stmt {
         /// How to write it.
         hint: StoreHint,
     },
+    /// A hint that one element will be read soon. Has no effect on results; the index may lie outside of the buffer.
+    Prefetch {
+        /// The buffer.
+        buf: BufId,
+        /// Flat element index, `usize`.
+        index: Expr,
+    },
     /// Makes a local buffer of `len` elements, all equal to `fill`.
     Alloc {
         /// A buffer of role `Local` (or `Return`).
@@ -174,6 +181,7 @@ impl Stmt {
         match self {
             Stmt::Let { value, .. } | Stmt::Assign { value, .. } => vec![value],
             Stmt::Store { index, value, .. } => vec![index, value],
+            Stmt::Prefetch { index, .. } => vec![index],
             Stmt::Alloc { len, fill, .. } => vec![len, fill],
             Stmt::For(inner) => vec![&inner.lo, &inner.hi],
             Stmt::While { cond, .. } | Stmt::If { cond, .. } => vec![cond],
@@ -187,6 +195,7 @@ impl Stmt {
         match self {
             Stmt::Let { value, .. } | Stmt::Assign { value, .. } => vec![value],
             Stmt::Store { index, value, .. } => vec![index, value],
+            Stmt::Prefetch { index, .. } => vec![index],
             Stmt::Alloc { len, fill, .. } => vec![len, fill],
             Stmt::For(inner) => vec![&mut inner.lo, &mut inner.hi],
             Stmt::While { cond, .. } | Stmt::If { cond, .. } => vec![cond],

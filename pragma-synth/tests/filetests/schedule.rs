@@ -9,7 +9,7 @@ pub fn schedule(program: &Program, bytes: &[u8]) -> (Program, Vec<Action>) {
     let mut next = |n: usize| bytes.next().map(|byte| byte % n);
     let mut program = program.clone();
     let mut applied = Vec::new();
-    while let Some(kind) = next(8) {
+    while let Some(kind) = next(9) {
         let mut loops = Vec::new();
         program.walk(&mut |stmt| {
             if let Stmt::For(inner) = stmt {
@@ -46,6 +46,11 @@ pub fn schedule(program: &Program, bytes: &[u8]) -> (Program, Vec<Action>) {
             },
             (4, Some(buffer)) => Action::Stream { buffer },
             (5, Some(buffer)) => Action::Stage { buffer, axis },
+            (8, _) => Action::Prefetch {
+                buffer: program.bufs[other % program.bufs.len()].name.clone(),
+                axis,
+                ahead: [None, Some(1), Some(100)][pick % 3],
+            },
             (6, _) => Action::Unroll {
                 axis,
                 factor: [2, 3, 8][other % 3],

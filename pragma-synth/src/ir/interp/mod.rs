@@ -337,6 +337,8 @@ impl<D: Domain> Machine<'_, D> {
                 let value = self.eval(value)?;
                 *self.element(*buf, index)? = Some(value);
             }
+            // No effect but on speed.
+            Stmt::Prefetch { .. } => {}
             Stmt::Alloc { buf, len, fill } => {
                 let len = self.index(len)?;
                 let fill = self.eval(fill)?;

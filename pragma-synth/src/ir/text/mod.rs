@@ -29,11 +29,13 @@
 //! - Variables and buffers are numbered as they appear. Where a program numbers them
 //!   differently, or declares some that it never mentions, `vars(..)` and `bufs(..)` after
 //!   `dims(..)` list all of them.
+//! - `stream out[i] = x` stores around the caches, `prefetch x[i]` is a hint.
 //! - `//` starts a comment. Line breaks and indentation mean nothing.
 
 mod lex;
 mod parse;
 mod parse_expr;
+mod parse_stmt;
 mod print;
 
 pub use parse::{ParseError, parse};

@@ -241,6 +241,11 @@ impl Printer<'_> {
                 self.put("] = ");
                 self.expr(value, COMPARE);
             }
+            Stmt::Prefetch { buf, index } => {
+                self.put(format_args!("prefetch {}[", program.buf(*buf).name));
+                self.expr(index, COMPARE);
+                self.put("]");
+            }
             Stmt::Alloc { buf, len, fill } => {
                 self.put("alloc ");
                 match program.buf(*buf).role {

@@ -89,7 +89,9 @@ fn ids_in_range(program: &Program, errors: &mut Vec<VerifyError>) -> bool {
     program.walk(&mut |stmt| {
         let ok = match stmt {
             Stmt::Let { var, .. } | Stmt::Assign { var, .. } => var_ok(*var),
-            Stmt::Store { buf, .. } | Stmt::Alloc { buf, .. } => buf_ok(*buf),
+            Stmt::Store { buf, .. } | Stmt::Alloc { buf, .. } | Stmt::Prefetch { buf, .. } => {
+                buf_ok(*buf)
+            }
             Stmt::For(inner) => var_ok(inner.var),
             _ => true,
         };

@@ -88,6 +88,7 @@ impl Checker<'_> {
                 Stmt::Let { var, .. } => format!(".{i}(let {})", name(*var)),
                 Stmt::Assign { var, .. } => format!(".{i}({} =)", name(*var)),
                 Stmt::Store { buf, .. } => format!(".{i}({}[..] =)", buf_name(*buf)),
+                Stmt::Prefetch { buf, .. } => format!(".{i}(prefetch {})", buf_name(*buf)),
                 Stmt::Alloc { buf, .. } => format!(".{i}(alloc {})", buf_name(*buf)),
                 Stmt::For(inner) => format!(".{i}(for {})", name(inner.var)),
                 Stmt::While { .. } => format!(".{i}(while)"),
@@ -134,6 +135,12 @@ impl Checker<'_> {
                 }
                 if !self.usable.contains(buf) {
                     self.complain(format!("`{}` is not in scope", decl.name));
+                }
+            }
+            Stmt::Prefetch { buf, index } => {
+                self.typed(index, Scalar::Usize, "the index");
+                if !self.usable.contains(buf) {
+                    self.complain(format!("`{}` is not in scope", program.buf(*buf).name));
                 }
             }
             Stmt::Alloc { buf, len, fill } => self.alloc(*buf, len, fill),
