@@ -44,18 +44,13 @@ impl Reader<'_> {
         let item = self.target(item, span)?;
         match item {
             Value::View(inner) => {
-                // An array of arrays: rows of a fixed length.
-                let Some(inner_len) = fold::as_int(&inner.len).and_then(|n| u64::try_from(n).ok())
-                else {
-                    return Err(self.refuse(
-                        span,
-                        "a list of lists",
-                        "the loop nest has flat arrays",
-                        "use one flat `Vec` and index it with `row * cols + col`",
-                    ));
-                };
+                // An array of arrays: rows of one length.
+                let inner_len = self.stable_index("len", inner.len.clone());
                 let elem = Elem::Array(Box::new(inner.elem.clone()), inner_len);
-                let count = fold::binary(BinaryOp::Mul, len.clone(), Expr::index(elem.size()));
+                if !elem.is_flat() {
+                    return Err(self.list_of_records(span));
+                }
+                let count = fold::binary(BinaryOp::Mul, len.clone(), elem.size());
                 let count = self.simplify(count);
                 let ty = self.elem_ty(inner.buf);
                 let fill = self.uniform_fill(inner.buf);
@@ -87,6 +82,16 @@ impl Reader<'_> {
         }
     }
 
+    /// Refuses a list of structs where only numbers are understood.
+    pub(super) fn list_of_records(&self, span: Span) -> super::error::Interrupt {
+        self.refuse(
+            span,
+            "a list of structs is not understood here",
+            "the loop nest has flat arrays of numbers",
+            "use one `Vec` per field",
+        )
+    }
+
     /// The length of a local buffer as it was allocated.
     fn local_len(&self, buf: BufId, len: Expr) -> Expr {
         self.local_lens.get(&buf).cloned().unwrap_or(len)
@@ -108,13 +113,13 @@ impl Reader<'_> {
         };
         let first = self.target(first, span)?;
         if let Value::View(inner) = &first {
-            let Some(inner_len) = fold::as_int(&inner.len).and_then(|n| u64::try_from(n).ok())
-            else {
+            if matches!(inner.own, Own::Borrowed(_)) || !inner.elem.is_flat() {
                 return Err(self.unknown(span, "an array of slices"));
-            };
+            }
+            let inner_len = self.stable_index("len", inner.len.clone());
             let elem = Elem::Array(Box::new(inner.elem.clone()), inner_len);
             let ty = self.elem_ty(inner.buf);
-            let count = Expr::index(len.saturating_mul(elem.size()));
+            let count = fold::binary(BinaryOp::Mul, Expr::index(len), elem.size());
             let buf = self.alloc("array", ty, count, None, span)?;
             let view = View {
                 buf,
@@ -163,14 +168,14 @@ impl Reader<'_> {
                 self.store(view.buf, at.clone(), num, span)?;
             }
             (elem, Value::View(row)) => {
-                let scaled = fold::binary(BinaryOp::Mul, at.clone(), Expr::index(elem.size()));
+                let scaled = fold::binary(BinaryOp::Mul, at.clone(), elem.size());
                 let Elem::Array(inner, len) = elem.clone() else {
                     return Err(self.unknown(span, "`push` here"));
                 };
                 let to = View {
                     buf: view.buf,
                     offset: scaled,
-                    len: Expr::index(len),
+                    len,
                     elem: *inner,
                     own: Own::Borrowed(true),
                 };
@@ -187,7 +192,7 @@ impl Reader<'_> {
 
     /// Makes the allocation of a `Vec` as long as it has become.
     pub(super) fn grow(&mut self, view: &View, len: &Expr) {
-        let count = fold::binary(BinaryOp::Mul, len.clone(), Expr::index(view.elem.size()));
+        let count = fold::binary(BinaryOp::Mul, len.clone(), view.elem.size());
         for block in self.blocks.iter_mut().rev() {
             for stmt in block.iter_mut().rev() {
                 if let Stmt::Alloc { buf, len, .. } = stmt

@@ -183,6 +183,14 @@ impl Reader<'_> {
                 some: bool_const(false),
                 value: Box::new(self.blank(value, span)?),
             },
+            Value::Memory(buf, index) => {
+                let num = self.load(*buf, index.clone());
+                self.blank(&Value::Scalar(num), span)?
+            }
+            Value::Variant(kind, _) => Value::Variant(
+                kind.clone(),
+                Expr::Const(crate::ir::Const::Int(pragma_spec::Scalar::U8, 0)),
+            ),
             Value::Order(_) => Value::Order(super::value::Order {
                 less: bool_const(false),
                 equal: bool_const(false),
@@ -245,6 +253,10 @@ impl Reader<'_> {
                 equal: fold::select(cond.clone(), x.equal.clone(), y.equal.clone()),
             })),
             (Value::View(x), Value::View(y)) if x == y => Some(a.clone()),
+            (Value::Variant(kind, x), Value::Variant(_, y)) => Some(Value::Variant(
+                kind.clone(),
+                fold::select(cond.clone(), x.clone(), y.clone()),
+            )),
             (Value::Scalar(_) | Value::Ref(..), Value::Scalar(_) | Value::Ref(..)) => {
                 let (x, y) = (self.num(a.clone(), span)?, self.num(b.clone(), span)?);
                 self.unify(x.ty, y.ty, span)?;

@@ -385,7 +385,7 @@ fn flatten<'e>(array: &'e syn::ExprArray, leaves: &mut Vec<&'e syn::Expr>) -> Op
         let kind = match expr {
             syn::Expr::Array(inner) => {
                 let kind = flatten(inner, leaves)?;
-                Elem::Array(Box::new(kind), inner.elems.len() as u64)
+                Elem::Array(Box::new(kind), Expr::index(inner.elems.len() as u64))
             }
             leaf => {
                 leaves.push(leaf);

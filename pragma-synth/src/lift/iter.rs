@@ -70,6 +70,7 @@ impl Reader<'_> {
             | Iter::Range { .. }
             | Iter::Chunks { .. }
             | Iter::Windows { .. }
+            | Iter::Axis { .. }
             | Iter::Repeat(_) => true,
             Iter::Zip(a, b) => Self::is_indexed(a) && Self::is_indexed(b),
             Iter::Enumerate(inner)
@@ -98,6 +99,7 @@ impl Reader<'_> {
                 Some(hi) => Some(self.range_length(lo, hi, *inclusive, span)?),
             },
             Iter::Chunks { count, .. } | Iter::Windows { count, .. } => Some(count.clone()),
+            Iter::Axis { array, .. } => array.axes.first().map(|(len, _)| len.clone()),
             Iter::Zip(a, b) => match (self.length(a, span)?, self.length(b, span)?) {
                 (Some(a), Some(b)) => Some(self.shorter(a, b)?),
                 (one, other) => one.or(other),
@@ -242,7 +244,7 @@ impl Reader<'_> {
                 view,
                 by_ref,
                 mutable,
-            } => self.item_of_view(view, k, *by_ref, *mutable),
+            } => self.item_of_view(view, k, *by_ref, *mutable)?,
             Iter::Range { lo, .. } => {
                 let lo_expr = self.settle(lo.expr.clone());
                 let k = match self.types.resolve(lo.ty) {
@@ -272,7 +274,7 @@ impl Reader<'_> {
                 let scaled = fold::binary(
                     BinaryOp::Mul,
                     skipped.clone(),
-                    Expr::index(view.elem.size()),
+                    view.elem.size(),
                 );
                 let len = if *ragged {
                     let left = fold::binary(BinaryOp::Sub, view.len.clone(), skipped);
@@ -295,8 +297,9 @@ impl Reader<'_> {
                     own: Own::Borrowed(*mutable),
                 })
             }
+            Iter::Axis { array, mutable } => self.nd_item(array, k, *mutable),
             Iter::Windows { view, size, .. } => {
-                let scaled = fold::binary(BinaryOp::Mul, k, Expr::index(view.elem.size()));
+                let scaled = fold::binary(BinaryOp::Mul, k, view.elem.size());
                 Value::View(View {
                     buf: view.buf,
                     offset: fold::binary(BinaryOp::Add, view.offset.clone(), scaled),
@@ -359,19 +362,29 @@ impl Reader<'_> {
         })
     }
 
-    fn item_of_view(&mut self, view: &View, k: Expr, by_ref: bool, mutable: bool) -> Value {
-        let scaled = fold::binary(BinaryOp::Mul, k, Expr::index(view.elem.size()));
+    fn item_of_view(
+        &mut self,
+        view: &View,
+        k: Expr,
+        by_ref: bool,
+        mutable: bool,
+    ) -> Lift<Value> {
+        let scaled = fold::binary(BinaryOp::Mul, k, view.elem.size());
         let offset = fold::binary(BinaryOp::Add, view.offset.clone(), scaled);
-        match &view.elem {
+        Ok(match &view.elem {
             Elem::Scalar if by_ref => {
                 self.reach(view.buf, &offset);
                 Value::Ref(Box::new(Place::Elem(view.buf, offset)), mutable)
             }
             Elem::Scalar => Value::Scalar(self.load(view.buf, offset)),
+            Elem::Record(record) => {
+                let item = self.record_item(record, &offset, mutable || view.own != Own::Borrowed(false));
+                if by_ref { item } else { return self.read_value(item) }
+            }
             Elem::Array(inner, len) => Value::View(View {
                 buf: view.buf,
                 offset,
-                len: Expr::index(*len),
+                len: len.clone(),
                 elem: (**inner).clone(),
                 own: if by_ref {
                     Own::Borrowed(mutable)
@@ -379,7 +392,7 @@ impl Reader<'_> {
                     Own::Array
                 },
             }),
-        }
+        })
     }
 
     /// `*item`.
@@ -390,7 +403,7 @@ impl Reader<'_> {
                 own: Own::Array,
                 ..view
             })),
-            other => Ok(other),
+            other => self.read_value(other),
         }
     }
 

@@ -103,6 +103,7 @@ impl Reader<'_> {
                 expr: Expr::Var(var),
                 ty: self.type_of_var(var),
             }),
+            Value::Memory(buf, index) => Value::Scalar(self.load(buf, index)),
             Value::Tuple(parts) => {
                 let mut values = Vec::with_capacity(parts.len());
                 for part in parts {
@@ -138,6 +139,7 @@ impl Reader<'_> {
                 Value::View(view) if matches!(view.own, Own::Borrowed(_)) => {
                     return Ok(Place::Sub(view));
                 }
+                Value::Memory(buf, index) => return Ok(Place::Elem(buf, index)),
                 _ => return Ok(place),
             }
         }
@@ -191,7 +193,11 @@ impl Reader<'_> {
                     Value::Struct(_, mut fields) => fields.swap_remove(position).1,
                     other => other,
                 };
-                Ok(Place::Temp(Box::new(part)))
+                Ok(match part {
+                    Value::Memory(buf, index) => Place::Elem(buf, index),
+                    Value::View(view) if view.own == Own::Array => Place::Sub(view),
+                    part => Place::Temp(Box::new(part)),
+                })
             }
         }
     }
@@ -199,6 +205,9 @@ impl Reader<'_> {
     /// `base[at]`.
     pub(super) fn indexed(&mut self, base: Place, at: Value, span: Span) -> Lift<Place> {
         let value = self.peek(&base, span)?;
+        if let Some(array) = self.as_nd(&value, span)? {
+            return self.nd_indexed(&array, at, span);
+        }
         let Some(view) = self.as_view(&value, span)? else {
             return Err(self.unknown(span, format!("indexing {}", describe(&value))));
         };
@@ -231,14 +240,19 @@ impl Reader<'_> {
             let index = self.stable_index("at", index);
             return self.element(view, index);
         }
-        let scaled = fold::binary(BinaryOp::Mul, index, Expr::index(view.elem.size()));
+        let scaled = fold::binary(BinaryOp::Mul, index, view.elem.size());
         let offset = fold::binary(BinaryOp::Add, view.offset.clone(), scaled);
         Ok(match &view.elem {
             Elem::Scalar => Place::Elem(view.buf, offset),
+            Elem::Record(record) => {
+                let offset = self.stable_index("at", offset);
+                let mutable = self.is_writable(view);
+                Place::Temp(Box::new(self.record_item(record, &offset, mutable)))
+            }
             Elem::Array(inner, len) => Place::Sub(View {
                 buf: view.buf,
                 offset: self.stable_index("row", offset),
-                len: Expr::index(*len),
+                len: len.clone(),
                 elem: (**inner).clone(),
                 own: Own::Array,
             }),
@@ -294,7 +308,7 @@ impl Reader<'_> {
             let bad = self.decide(CompareOp::Gt, hi.clone(), view.len.clone());
             self.panic_if(bad);
         }
-        let size = Expr::index(view.elem.size());
+        let size = view.elem.size();
         let skipped = fold::binary(BinaryOp::Mul, lo.clone(), size);
         let len = self.simplify(fold::binary(BinaryOp::Sub, hi, lo));
         Ok(View {
@@ -319,7 +333,7 @@ impl Reader<'_> {
         let Some(&param) = self.buf_params.get(&view.buf) else {
             return;
         };
-        let size = Expr::index(view.elem.size());
+        let size = view.elem.size();
         let scaled = fold::binary(BinaryOp::Mul, end.clone(), size);
         let last = fold::binary(BinaryOp::Add, view.offset.clone(), scaled);
         let last = self.poly(&last);
@@ -369,6 +383,15 @@ impl Reader<'_> {
             Place::Slot(slot, path) => {
                 let stored = self.peek(place, span)?;
                 match (&stored, &value) {
+                    (Value::Memory(buf, index), _) => {
+                        let num = self.num(value, span)?;
+                        self.store(*buf, index.clone(), num, span)
+                    }
+                    (Value::Struct(..) | Value::Tuple(_), _) if in_memory(&stored) => {
+                        let value = self.target(value, span)?;
+                        let value = self.hold(value, "next")?;
+                        self.write_parts(&stored, value, span)
+                    }
                     (Value::View(to), Value::View(from))
                         if matches!(to.own, Own::Array) && to != from =>
                     {
@@ -396,14 +419,12 @@ impl Reader<'_> {
                     _ => self.assign(&stored, value, span),
                 }
             }
-            Place::Temp(value) => match &**value {
-                Value::Ref(inner, _) => {
-                    let inner = (**inner).clone();
-                    let _ = inner;
-                    Err(self.unknown(span, "assigning to a temporary reference"))
-                }
-                _ => Err(self.unknown(span, "assigning to a temporary")),
-            },
+            Place::Temp(stored) if in_memory(stored) => {
+                let value = self.target(value, span)?;
+                let value = self.hold(value, "next")?;
+                self.write_parts(stored, value, span)
+            }
+            Place::Temp(_) => Err(self.unknown(span, "assigning to a temporary")),
         }
     }
 
@@ -411,7 +432,12 @@ impl Reader<'_> {
     pub(super) fn copy_elements(&mut self, to: &View, from: &View, span: Span) -> Lift<()> {
         let ty = self.elem_ty(from.buf);
         self.unify(self.elem_ty(to.buf), ty, span)?;
-        if to.elem.size() != from.elem.size() {
+        if let (Elem::Record(a), Elem::Record(b)) = (&to.elem, &from.elem) {
+            let (a, b) = (std::rc::Rc::clone(a), std::rc::Rc::clone(b));
+            return self.copy_records((to, &a), (from, &b), span);
+        }
+        let sizes = (to.elem.size(), from.elem.size());
+        if !to.elem.is_flat() || !from.elem.is_flat() || !self.equal(&sizes.0, &sizes.1) {
             return Err(self.unknown(span, "copying between different element types"));
         }
         if !self.equal(&to.len, &from.len) {
@@ -419,7 +445,7 @@ impl Reader<'_> {
             let differ = self.decide(CompareOp::Ne, to.len.clone(), from.len.clone());
             self.panic_if(differ);
         }
-        let size = Expr::index(to.elem.size());
+        let size = to.elem.size();
         let count = self.simplify(fold::binary(BinaryOp::Mul, to.len.clone(), size));
         self.for_loop("i", (Expr::index(0), count, 1), &mut |reader, i| {
             let source = fold::binary(BinaryOp::Add, from.offset.clone(), i.clone());
@@ -432,7 +458,10 @@ impl Reader<'_> {
     /// A new local array or `Vec` with the elements of `view`.
     pub(super) fn copy_of(&mut self, view: &View, name: &str, span: Span) -> Lift<View> {
         let ty = self.elem_ty(view.buf);
-        let size = Expr::index(view.elem.size());
+        let size = view.elem.size();
+        if !view.elem.is_flat() {
+            return Err(self.list_of_records(span));
+        }
         let count = self.simplify(fold::binary(BinaryOp::Mul, view.len.clone(), size));
         let buf = self.alloc(name, ty, count, None, span)?;
         let copy = View {

@@ -572,7 +572,10 @@ pub(super) fn describe(value: &Value) -> &'static str {
     match value {
         Value::Unit => "`()`",
         Value::Never => "an expression that never ends",
-        Value::Scalar(_) | Value::Cell(_) => "a number",
+        Value::Scalar(_) | Value::Cell(_) | Value::Memory(..) => "a number",
+        Value::Variant(..) => "an enum",
+        Value::Absent(_) => "something unknown",
+        Value::Nd(_) => "an `ndarray` array",
         Value::Ref(..) => "a reference",
         Value::View(view) => match view.own {
             Own::Borrowed(_) => "a slice",

@@ -160,7 +160,7 @@ impl Reader<'_> {
             ));
         };
         self.unify(self.elem_ty(view.buf), Ty::Known(leaf.scalar), span)?;
-        let size = Expr::index(view.elem.size());
+        let size = self.elem_numbers(&view.elem);
         let len = fold::binary(crate::ir::BinaryOp::Mul, view.len.clone(), size);
         let len = self.simplify(len);
         let poly = self.poly(&len);

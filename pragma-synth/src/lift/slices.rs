@@ -75,7 +75,7 @@ impl Reader<'_> {
             }
             ("fill", 1) => {
                 let num = self.held_num(args.remove(0), "fill", span)?;
-                if view.elem.size() != 1 {
+                if view.elem != super::value::Elem::Scalar {
                     return Err(self.unknown(span, "`fill` of an array of arrays"));
                 }
                 let range = (Expr::index(0), view.len.clone(), 1);
@@ -205,7 +205,7 @@ impl Reader<'_> {
             self.element(view, at)?
         } else {
             // Whoever looks at the element has found that there is one.
-            let scaled = fold::binary(BinaryOp::Mul, at, Expr::index(view.elem.size()));
+            let scaled = fold::binary(BinaryOp::Mul, at, view.elem.size());
             let offset = fold::binary(BinaryOp::Add, view.offset.clone(), scaled);
             if view.elem != super::value::Elem::Scalar {
                 return Err(self.refuse(
@@ -235,7 +235,10 @@ impl Reader<'_> {
             if x.buf == y.buf || !same || (borrowed && matches!(p, Place::Slot(..))) {
                 return Err(self.unknown(span, "exchanging these"));
             }
-            let count = fold::binary(BinaryOp::Mul, x.len.clone(), Expr::index(x.elem.size()));
+            if !x.elem.is_flat() {
+                return Err(self.list_of_records(span));
+            }
+            let count = fold::binary(BinaryOp::Mul, x.len.clone(), x.elem.size());
             return self.for_loop("i", (Expr::index(0), count, 1), &mut |reader, i| {
                 let at = |view: &View| fold::binary(BinaryOp::Add, view.offset.clone(), i.clone());
                 let (from_x, from_y) = (reader.load(x.buf, at(&x)), reader.load(y.buf, at(&y)));
@@ -349,7 +352,7 @@ impl Reader<'_> {
             return Ok(None);
         };
         let used = fold::binary(BinaryOp::Mul, count.clone(), size.clone());
-        let skipped = fold::binary(BinaryOp::Mul, used.clone(), Expr::index(view.elem.size()));
+        let skipped = fold::binary(BinaryOp::Mul, used.clone(), view.elem.size());
         let len = fold::binary(BinaryOp::Sub, view.len.clone(), used);
         let len = self.simplify(len);
         Ok(Some(Value::View(View {

@@ -22,6 +22,15 @@ impl Reader<'_> {
                 let value = self.read(&place, span)?;
                 self.num(value, span)
             }
+            Value::Memory(buf, index) => Ok(self.load(buf, index)),
+            Value::Absent(name) => Err(self.refuse(
+                span,
+                format!("`{name}` is of a type that kernels do not know"),
+                "a kernel is given numbers, slices, `Vec`s and arrays only",
+                "leave it to the caller, or pass what is needed of it as a parameter",
+            )),
+            // An array without axes is its element.
+            Value::Nd(array) if array.axes.is_empty() => Ok(self.load(array.buf, array.offset)),
             Value::Never => Err(self.refuse(
                 span,
                 "this never yields a value",
@@ -55,6 +64,17 @@ impl Reader<'_> {
     pub(super) fn storage(&mut self, name: &str, value: Value, span: Span) -> Lift<Value> {
         Ok(match value {
             Value::Scalar(num) => Value::Cell(self.cell(name, num)),
+            Value::Memory(buf, index) => {
+                let num = self.load(buf, index);
+                Value::Cell(self.cell(name, num))
+            }
+            Value::Variant(kind, index) => {
+                let num = super::value::Num {
+                    expr: index,
+                    ty: Ty::Known(Scalar::U8),
+                };
+                Value::Variant(kind, Expr::Var(self.cell(name, num)))
+            }
             Value::Ref(place, false) if matches!(*place, Place::Elem(..)) => {
                 // What a shared reference shows cannot change while it lives.
                 let value = self.read(&place, span)?;
@@ -159,6 +179,12 @@ impl Reader<'_> {
                     return Err(self.unknown(span, "a slice that depends on data"));
                 }
                 self.plan_assign(value, *v, span, writes)
+            }
+            (Value::Variant(_, cell), Value::Variant(_, index)) => {
+                if let Expr::Var(var) = cell {
+                    writes.push((*var, index));
+                }
+                Ok(())
             }
             (Value::Order(cells), Value::Order(order)) => {
                 for (cell, value) in [(&cells.less, order.less), (&cells.equal, order.equal)] {

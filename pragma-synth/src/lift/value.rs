@@ -21,18 +21,56 @@ pub(super) struct SlotId(pub(super) usize);
 pub(super) enum Elem {
     /// Scalars.
     Scalar,
-    /// Arrays of this many elements.
-    Array(Box<Elem>, u64),
+    /// Arrays, or rows, of this many elements.
+    Array(Box<Elem>, Expr),
+    /// Structs or tuples of numbers, which lie in one or several buffers. Offsets count them.
+    Record(Rc<RecordElem>),
 }
 
 impl Elem {
-    /// The number of scalars per element.
-    pub(super) fn size(&self) -> u64 {
+    /// By how much the offset moves per element.
+    pub(super) fn size(&self) -> Expr {
         match self {
-            Elem::Scalar => 1,
-            Elem::Array(inner, len) => inner.size().saturating_mul(*len),
+            Elem::Scalar | Elem::Record(_) => Expr::index(1),
+            Elem::Array(inner, len) => {
+                super::fold::binary(crate::ir::BinaryOp::Mul, inner.size(), len.clone())
+            }
         }
     }
+
+    /// Whether all elements are scalars of one buffer, one after the other.
+    pub(super) fn is_flat(&self) -> bool {
+        match self {
+            Elem::Scalar => true,
+            Elem::Array(inner, _) => inner.is_flat(),
+            Elem::Record(_) => false,
+        }
+    }
+}
+
+/// How an element of a list of structs or tuples is made of numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RecordElem {
+    /// The struct's name; `None` for a tuple.
+    pub(super) kind: Option<String>,
+    /// Its fields, in declaration order.
+    pub(super) fields: Vec<(String, RecordField)>,
+    /// The buffers, with how many of their numbers an element covers.
+    pub(super) bufs: Vec<(BufId, u64)>,
+}
+
+/// A field of a [`RecordElem`].
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum RecordField {
+    /// Numbers of these extents, of which the first is at `at` in element 0 of `buf`.
+    Numbers {
+        buf: BufId,
+        stride: u64,
+        at: u64,
+        extents: Vec<u64>,
+    },
+    /// A struct or tuple.
+    Record(Rc<RecordElem>),
 }
 
 /// Who owns what a view shows.
@@ -54,6 +92,16 @@ pub(super) struct View {
     pub(super) offset: Expr,
     pub(super) len: Expr,
     pub(super) elem: Elem,
+    pub(super) own: Own,
+}
+
+/// An array of any number of axes. Element `i, j` is scalar `offset + i * s0 + j * s1`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct NdArray {
+    pub(super) buf: BufId,
+    pub(super) offset: Expr,
+    /// Extents and strides, outermost first.
+    pub(super) axes: Vec<(Expr, Expr)>,
     pub(super) own: Own,
 }
 
@@ -143,6 +191,14 @@ pub(super) enum Value {
     Scalar(Num),
     /// A mutable scalar variable (in slots only).
     Cell(VarId),
+    /// A scalar that lives in a buffer: a field of a struct that someone else owns.
+    Memory(BufId, Expr),
+    /// A variant of an enum without fields: the enum's name and a `u8`.
+    Variant(String, Expr),
+    /// Something that kernels cannot read; what it is called.
+    Absent(String),
+    /// An array of the `ndarray` crate.
+    Nd(NdArray),
     /// A reference to a scalar, or to a whole variable; `true` if `&mut`.
     Ref(Box<Place>, bool),
     /// A slice, array or `Vec`.
@@ -193,6 +249,8 @@ pub(super) enum Iter {
         /// Whether the last one may be shorter.
         ragged: bool,
     },
+    /// The parts of an array along its first axis.
+    Axis { array: NdArray, mutable: bool },
     /// Overlapping stretches.
     Windows { view: View, size: Expr, count: Expr },
     /// Pairs.

@@ -238,7 +238,7 @@ impl Reader<'_> {
             .as_ref()
             .map(|label| label.name.ident.to_string());
         self.enter_loop(label, 1, Some(&inner.body));
-        let size = Expr::index(view.elem.size());
+        let size = view.elem.size();
         let original = view.clone();
         let result = self.for_loop("i", (Expr::index(0), rounds, 1), &mut |reader, i| {
             // Round `i` begins with the first `i * step` elements gone, and the condition holds.

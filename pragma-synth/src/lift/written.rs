@@ -148,12 +148,23 @@ impl Reader<'_> {
                         self.unify(self.elem_ty(view.buf), Ty::Known(*scalar), span)
                     }
                     (_, Written::Infer) => Ok(()),
+                    (Elem::Record(record), Written::Named(name))
+                        if record.kind.as_ref() == Some(name) =>
+                    {
+                        Ok(())
+                    }
+                    (Elem::Record(record), Written::Tuple(_)) if record.kind.is_none() => Ok(()),
                     _ => Err(self.unknown(span, "this element type")),
                 }
             }
             (Value::Unit, Written::Tuple(parts)) if parts.is_empty() => Ok(()),
             (Value::Never | Value::Callee(_) | Value::Iter(_) | Value::Text, _) => Ok(()),
-            (Value::Struct(kind, _), Written::Named(name)) if kind == name => Ok(()),
+            (Value::Struct(kind, _) | Value::Variant(kind, _), Written::Named(name))
+                if kind == name =>
+            {
+                Ok(())
+            }
+            (Value::Nd(_) | Value::Memory(..), _) => Ok(()),
             (value, _) => Err(self.wrong_kind(span, value, "a value of the type written here")),
         }
     }
