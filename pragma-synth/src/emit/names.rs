@@ -3,7 +3,7 @@
 //! A user's variable may be called `end` or `u`. Those are renamed before anything is written, so
 //! that the emitter's own names never meet them.
 
-use crate::ir::Program;
+use crate::ir::{Program, renamed};
 
 /// Names that emitted code declares or imports.
 const RESERVED: &[&str] = &[
@@ -51,6 +51,7 @@ const SUFFIXES: &[&str] = &[
 
 /// The program with every such name changed by underscores at its end.
 pub(super) fn with_free_names(program: &Program) -> Program {
+    let program = &program.with_plain_dims();
     let mut result = program.clone();
     let mut taken: Vec<String> = program.dims.clone();
     taken.extend(program.vars.iter().map(|var| var.name.clone()));
@@ -89,36 +90,6 @@ pub(super) fn with_free_names(program: &Program) -> Program {
 
 fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name) || SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
-}
-
-fn renamed(expr: &pragma_spec::DimExpr, from: &str, to: &str) -> pragma_spec::DimExpr {
-    use pragma_spec::DimExpr;
-    let both = |a: &DimExpr, b: &DimExpr| {
-        (
-            Box::new(renamed(a, from, to)),
-            Box::new(renamed(b, from, to)),
-        )
-    };
-    match expr {
-        DimExpr::Dim(name) if name == from => DimExpr::Dim(to.to_owned()),
-        DimExpr::Const(_) | DimExpr::Dim(_) => expr.clone(),
-        DimExpr::Add(a, b) => {
-            let (a, b) = both(a, b);
-            DimExpr::Add(a, b)
-        }
-        DimExpr::Sub(a, b) => {
-            let (a, b) = both(a, b);
-            DimExpr::Sub(a, b)
-        }
-        DimExpr::Mul(a, b) => {
-            let (a, b) = both(a, b);
-            DimExpr::Mul(a, b)
-        }
-        DimExpr::Div(a, b) => {
-            let (a, b) = both(a, b);
-            DimExpr::Div(a, b)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -15,5 +15,6 @@ pub mod text;
 pub mod verify;
 
 pub use expr::{BinaryOp, CompareOp, Const, Expr, Func};
+pub(crate) use program::renamed;
 pub use program::{BufDecl, BufId, BufRole, Param, Program, Returned, Returns, VarDecl, VarId};
 pub use stmt::{Loop, Mark, Stmt, StoreHint};

@@ -1,6 +1,6 @@
 //! Programs: declarations around a body of statements.
 
-use pragma_spec::{Scalar, Shape};
+use pragma_spec::{DimExpr, Scalar, Shape};
 
 use super::Stmt;
 
@@ -144,7 +144,8 @@ impl Returns {
 pub struct Program {
     /// The function's name.
     pub name: String,
-    /// Names of the symbolic sizes, in the order in which a kernel takes them.
+    /// Names of the symbolic sizes, in the order in which a kernel takes them: identifiers, or the
+    /// way to an integer field of a parameter, such as `self.height`.
     pub dims: Vec<String>,
     /// Parameters in the order of the signature.
     pub params: Vec<Param>,
@@ -221,6 +222,26 @@ impl Program {
         found
     }
 
+    /// The same program with an identifier for every dimension: `self_height`.
+    #[must_use]
+    pub fn with_plain_dims(&self) -> Program {
+        let mut program = self.clone();
+        for index in 0..program.dims.len() {
+            let name = program.dims[index].clone();
+            if !name.contains('.') {
+                continue;
+            }
+            let plain = program.fresh_name(&name.replace('.', "_"));
+            for buf in &mut program.bufs {
+                for extent in &mut buf.shape.0 {
+                    *extent = renamed(extent, &name, &plain);
+                }
+            }
+            program.dims[index] = plain;
+        }
+        program
+    }
+
     fn fresh_name(&self, wanted: &str) -> String {
         let taken = |name: &str| {
             self.vars.iter().any(|var| var.name == name)
@@ -239,6 +260,36 @@ impl Program {
                 return name;
             }
             n += 1;
+        }
+    }
+}
+
+/// `expr` with another name for a dimension.
+pub(crate) fn renamed(expr: &DimExpr, from: &str, to: &str) -> DimExpr {
+    let both = |a: &DimExpr, b: &DimExpr| {
+        (
+            Box::new(renamed(a, from, to)),
+            Box::new(renamed(b, from, to)),
+        )
+    };
+    match expr {
+        DimExpr::Dim(name) if name == from => DimExpr::Dim(to.to_owned()),
+        DimExpr::Const(_) | DimExpr::Dim(_) => expr.clone(),
+        DimExpr::Add(a, b) => {
+            let (a, b) = both(a, b);
+            DimExpr::Add(a, b)
+        }
+        DimExpr::Sub(a, b) => {
+            let (a, b) = both(a, b);
+            DimExpr::Sub(a, b)
+        }
+        DimExpr::Mul(a, b) => {
+            let (a, b) = both(a, b);
+            DimExpr::Mul(a, b)
+        }
+        DimExpr::Div(a, b) => {
+            let (a, b) = both(a, b);
+            DimExpr::Div(a, b)
         }
     }
 }

@@ -61,6 +61,10 @@ impl Reader<'_> {
         }
         let mut args = Vec::with_capacity(call.args.len());
         for (i, arg) in call.args.iter().enumerate() {
+            if matches!(arg, syn::Expr::Macro(inner) if inner.mac.path.is_ident("s")) {
+                args.push(Value::Unit); // see `nd_slice`
+                continue;
+            }
             let mut value = self.eval(arg)?;
             if call.args.iter().skip(i + 1).any(super::expr::may_change) {
                 value = self.hold(value, "arg")?;
@@ -106,6 +110,10 @@ impl Reader<'_> {
             Value::Iter(iter) => self.iter_method(*iter, home, call, args),
             Value::Option { some, value } => self.option_method(some, *value, call, args),
             Value::Order(order) => self.order_method(order, call, args),
+            Value::Struct(kind, fields) if kind == "ndarray::Zip" => {
+                let parts = fields.into_iter().map(|(_, part)| part).collect();
+                self.nd_zip_method(parts, &name, &mut args, span)
+            }
             Value::Struct(kind, fields) => {
                 if name == "clone" && args.is_empty() {
                     return self.read_value(Value::Struct(kind, fields));
@@ -119,6 +127,33 @@ impl Reader<'_> {
                 )
             }
             Value::Tuple(parts) if name == "clone" => self.read_value(Value::Tuple(parts)),
+            // A shape: `x.shape().len()`.
+            Value::Tuple(parts) if name == "len" => Ok(Value::Scalar(super::reader::usize_num(
+                Expr::index(parts.len() as u64),
+            ))),
+            Value::Tuple(parts) if matches!(name.as_str(), "to_vec" | "into_pattern") => {
+                Ok(Value::Tuple(parts))
+            }
+            Value::Nd(array) => {
+                if let (Some(syn::Expr::Macro(inner)), "slice" | "slice_mut" | "slice_move") =
+                    (call.args.first(), name.as_str())
+                {
+                    return self.nd_slice(&array, &inner.mac, name == "slice_mut");
+                }
+                self.nd_method(&array, call, &mut args)
+            }
+            Value::Variant(kind, index) if name == "clone" => Ok(Value::Variant(kind, index)),
+            Value::Variant(kind, index) => self.struct_method(
+                &kind.clone(),
+                Value::Variant(kind, index),
+                target,
+                call,
+                args,
+            ),
+            Value::Memory(buf, index) => {
+                let num = self.load(buf, index);
+                self.scalar_method(num, &name, args, call.method.span())
+            }
             other => unknown(self, describe(&other)),
         }
     }
@@ -413,6 +448,39 @@ impl Reader<'_> {
                 let method = segments[1];
                 return self.scalar_method(num, method, vec![b], span);
             }
+            ([.., "Complex" | "Complex32" | "Complex64", "new"], 2) => {
+                let (re, im) = (args.remove(0), args.remove(0));
+                let (re, im) = (self.num(re, span)?, self.num(im, span)?);
+                self.unify(re.ty, im.ty, span)?;
+                return Ok(super::complex::complex(re, im));
+            }
+            ([.., "Axis"], 1) => {
+                return Ok(Value::Struct(
+                    "Axis".to_owned(),
+                    vec![("0".to_owned(), args.remove(0))],
+                ));
+            }
+            ([.., "Zip", "from"], 1) => return Ok(super::nd_ops::zip_value(args)),
+            (["mem", "replace"], 2) => {
+                let new = args.remove(1);
+                let Some(place) = self.referent(&args.remove(0), path, 0) else {
+                    return Err(self.unknown(span, "this `replace`"));
+                };
+                let old = self.read(&place, span)?;
+                let old = self.hold(old, "old")?;
+                self.write(&place, new, span)?;
+                return Ok(old);
+            }
+            (["mem", "take"], 1) => {
+                let Some(place) = self.referent(&args.remove(0), path, 0) else {
+                    return Err(self.unknown(span, "this `take`"));
+                };
+                let old = self.read(&place, span)?;
+                let old = self.hold(old, "old")?;
+                let blank = self.blank(&old, span)?;
+                self.write(&place, blank, span)?;
+                return Ok(old);
+            }
             (["iter", "repeat"], 1) => {
                 return Ok(Value::Iter(Box::new(Iter::Repeat(Box::new(
                     args.remove(0),
@@ -424,6 +492,11 @@ impl Reader<'_> {
                 return Ok(Value::Iter(Box::new(Iter::Zip(Box::new(a), Box::new(b)))));
             }
             _ => {}
+        }
+        if let [.., kind, method] = segments[..]
+            && let Some(value) = self.nd_constructor(kind, method, path, &mut args, span)?
+        {
+            return Ok(value);
         }
         if let ["half", kind, method] | [kind, method] = segments[..]
             && let Some(half @ (Scalar::F16 | Scalar::Bf16)) = self.scalar_named(kind)
@@ -559,13 +632,11 @@ impl Reader<'_> {
             Value::Ref(place, _) => Some((**place).clone()),
             Value::View(view) => {
                 // Owned lists behind `&mut`: where they live is found by what they show.
-                let slot = self.slots.iter().position(|stored| {
-                    matches!(stored, Value::View(other)
-                        if other.buf == view.buf
-                            && other.offset == view.offset
-                            && !matches!(other.own, Own::Borrowed(_)))
-                })?;
-                Some(Place::Slot(SlotId(slot), Vec::new()))
+                self.slots.iter().enumerate().find_map(|(slot, stored)| {
+                    let mut path = Vec::new();
+                    owner_of(stored, view, &mut path)
+                        .then(|| Place::Slot(SlotId(slot), path.into_iter().rev().collect()))
+                })
             }
             _ => None,
         }
@@ -576,6 +647,29 @@ impl Reader<'_> {
             return Some(*scalar);
         }
         name.parse().ok()
+    }
+}
+
+/// Whether a list is what `view` shows, or is in what it is; the way there, innermost first.
+fn owner_of(stored: &Value, view: &super::value::View, path: &mut Vec<usize>) -> bool {
+    let inside = |parts: &mut dyn Iterator<Item = &Value>, path: &mut Vec<usize>| {
+        for (i, part) in parts.enumerate() {
+            if owner_of(part, view, path) {
+                path.push(i);
+                return true;
+            }
+        }
+        false
+    };
+    match stored {
+        Value::View(other) => {
+            other.buf == view.buf
+                && other.offset == view.offset
+                && !matches!(other.own, Own::Borrowed(_))
+        }
+        Value::Struct(_, fields) => inside(&mut fields.iter().map(|(_, field)| field), path),
+        Value::Tuple(parts) => inside(&mut parts.iter(), path),
+        _ => false,
     }
 }
 

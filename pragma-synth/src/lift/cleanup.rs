@@ -100,7 +100,8 @@ fn droppable(expr: &Expr) -> bool {
     }
 }
 
-fn retain(body: &mut Vec<Stmt>, keep: &mut dyn FnMut(&Stmt) -> bool) {
+/// Keeps the statements that `keep` likes, inner ones first.
+pub(super) fn retain(body: &mut Vec<Stmt>, keep: &mut dyn FnMut(&Stmt) -> bool) {
     for stmt in body.iter_mut() {
         for block in stmt.blocks_mut() {
             retain(block, keep);

@@ -63,7 +63,10 @@ impl Reader<'_> {
                 Ok(Value::Callee(Callee::Path(Rc::new(path.clone()))))
             }
             Found::Item(..) => Err(self.unknown(span, "this name")),
-            Found::External(name) => self.external_value(&name, path, span),
+            Found::External(name) => match self.variant(&segments, span)? {
+                Some(variant) => Ok(variant),
+                None => self.external_value(&name, path, span),
+            },
         }
     }
 

@@ -44,7 +44,11 @@ impl Reader<'_> {
             return Ok(None);
         };
         self.depend(&source.path, &item.ident, item);
-        if item.variants.iter().any(|variant| !variant.fields.is_empty()) {
+        if item
+            .variants
+            .iter()
+            .any(|variant| !variant.fields.is_empty())
+        {
             return Err(self.refuse(
                 span,
                 format!("`{}` has variants with fields", item.ident),

@@ -163,6 +163,13 @@ impl Reader<'_> {
                 some: self.stable(name, bool_num(some)).expr,
                 value: Box::new(self.hold(*value, name)?),
             },
+            Value::Variant(kind, index) => {
+                let num = Num {
+                    expr: index,
+                    ty: Ty::Known(Scalar::U8),
+                };
+                Value::Variant(kind, self.stable(name, num).expr)
+            }
             Value::Order(order) => Value::Order(super::value::Order {
                 less: self.stable(name, bool_num(order.less)).expr,
                 equal: self.stable(name, bool_num(order.equal)).expr,
@@ -265,9 +272,24 @@ impl Reader<'_> {
                 }
                 Value::View(view) if !mutable => Value::View(view),
                 Value::Scalar(num) if !mutable => Value::Scalar(num),
+                Value::Memory(buf, index) => Value::Ref(Box::new(Place::Elem(buf, index)), mutable),
+                Value::Nd(array) => Value::Nd(super::value::NdArray {
+                    own: match array.own {
+                        Own::Borrowed(false) => Own::Borrowed(false),
+                        _ => Own::Borrowed(mutable),
+                    },
+                    ..array
+                }),
                 _ => Value::Ref(Box::new(place), mutable),
             },
             Place::Temp(value) => match *value {
+                Value::Nd(array) => Value::Nd(super::value::NdArray {
+                    own: match array.own {
+                        Own::Borrowed(false) => Own::Borrowed(false),
+                        _ => Own::Borrowed(mutable),
+                    },
+                    ..array
+                }),
                 Value::View(view) => Value::View(super::value::View {
                     own: Own::Borrowed(mutable),
                     ..view
@@ -357,6 +379,18 @@ impl Reader<'_> {
                 syn::Member::Unnamed(index) => index.index.to_string(),
             };
             fields.push((member, value));
+        }
+        // In declaration order, as everyone else has them.
+        let module = self.frame().module.clone();
+        if let super::items::Found::Item(_, syn::Item::Struct(item)) =
+            self.items.resolve(&module, std::slice::from_ref(&name))
+        {
+            let order: Vec<String> = item
+                .fields
+                .iter()
+                .filter_map(|field| field.ident.as_ref().map(ToString::to_string))
+                .collect();
+            fields.sort_by_key(|(name, _)| order.iter().position(|other| other == name));
         }
         Ok(Value::Struct(name, fields))
     }

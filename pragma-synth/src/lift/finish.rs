@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use pragma_spec::{Scalar, Shape};
 use proc_macro2::Span;
 
-use super::cleanup::{compact, drop_dead, edit_exprs, edit_stmts, fold_temporaries, freeze};
+use super::cleanup::{
+    compact, drop_dead, edit_exprs, edit_stmts, fold_temporaries, freeze, retain,
+};
 use super::error::{Interrupt, Unliftable};
 use super::fold;
 use super::polish::{drop_proven_panics, merge_selects, propagate_copies, unwrap_single_rounds};
@@ -33,6 +35,7 @@ pub(super) fn finish(mut reader: Reader<'_>) -> Result<Lifted, Unliftable> {
 fn finish_inner(reader: &mut Reader<'_>) -> Result<Lifted, Interrupt> {
     let body = reader.blocks.pop().unwrap_or_default();
     reader.program.body = body;
+    one_result(reader);
     settle_types(reader)?;
     drop_proven_panics(reader);
     drop_needless_fills(reader);
@@ -83,12 +86,35 @@ fn finish_inner(reader: &mut Reader<'_>) -> Result<Lifted, Interrupt> {
     })
 }
 
+/// The results of all versions of the body are one.
+fn one_result(reader: &mut Reader<'_>) {
+    for (from, to) in std::mem::take(&mut reader.same_result) {
+        let both = reader.complete.contains(&from) && reader.complete.contains(&to);
+        if !both {
+            reader.complete.remove(&to);
+        }
+        reader.types.unify(reader.elem_ty(from), reader.elem_ty(to));
+        reader.local_lens.remove(&from);
+        edit_stmts(&mut reader.program.body, &mut |stmt| match stmt {
+            Stmt::Store { buf, .. } | Stmt::Alloc { buf, .. } if *buf == from => *buf = to,
+            _ => {}
+        });
+        edit_exprs(&mut reader.program.body, &mut |expr| match expr {
+            Expr::Load { buf, index } if buf == from => Expr::Load { buf: to, index },
+            other => other,
+        });
+    }
+}
+
 /// A returned `Vec` that is filled element by element needs no first filling.
 fn drop_needless_fills(reader: &mut Reader<'_>) {
     for returned in reader.program.returns.buffers() {
         if reader.complete.contains(&returned) {
             let mut body = std::mem::take(&mut reader.program.body);
-            body.retain(|stmt| !matches!(stmt, Stmt::Alloc { buf, .. } if *buf == returned));
+            retain(
+                &mut body,
+                &mut |stmt| !matches!(stmt, Stmt::Alloc { buf, .. } if *buf == returned),
+            );
             reader.program.body = body;
         }
     }
@@ -272,7 +298,10 @@ fn name_sizes(reader: &mut Reader<'_>) -> Result<Vec<(String, Shape)>, Interrupt
     let mut integers: BTreeMap<VarId, usize> = BTreeMap::new();
     for param in &reader.program.params {
         if let Param::Scalar(var) = param
-            && let Some(dim) = reader.table.find(&reader.program.var(*var).name)
+            && let Some(dim) = reader
+                .scalar_leaves
+                .get(var)
+                .and_then(|name| reader.table.find(name))
         {
             integers.insert(*var, dim);
         }

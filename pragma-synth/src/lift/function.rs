@@ -1,16 +1,16 @@
 //! The kernel function itself: its parameters, its body, what it returns.
 
+use std::collections::BTreeMap;
+
 use pragma_spec::{ParamKind, Scalar, Shape};
-use proc_macro2::Span;
 use syn::spanned::Spanned;
 
 use super::error::{Lift, SourceSpan};
 use super::reader::{Exit, Frame, Reader};
 use super::shapes::{Origin, ShapeTable};
-use super::types::{Ty, Written};
-use super::value::{Own, Value, View};
+use super::types::Written;
+use super::value::Value;
 use super::{KernelRequest, items};
-use crate::ir::{BufRole, Expr, Param};
 
 /// The file of the kernel function.
 fn file<'a>(request: &KernelRequest<'a>) -> &'a str {
@@ -36,28 +36,34 @@ pub(super) fn table(request: &KernelRequest<'_>) -> ShapeTable {
             table.add(param.name.clone(), Origin::Param);
         }
     }
-    let given = |name: &str| {
-        request
-            .attribute
-            .shapes
-            .iter()
-            .find(|(param, _)| param == name)
-            .map(|(_, shape)| shape)
-    };
     // Dimensions in the order in which the attribute names them.
     for (_, shape) in &request.attribute.shapes {
         for extent in &shape.0 {
             table.expr_of(extent);
         }
     }
+    let leaves = request.signature.form.leaves();
     for param in params {
-        match param.kind {
-            ParamKind::Slice { .. } => table.add_buf(&param.name, given(&param.name), None),
-            ParamKind::Array { len, .. } => {
-                table.add_buf(&param.name, given(&param.name), Some(len));
-            }
-            ParamKind::Scalar(_) => {}
-        }
+        let leaf = leaves.iter().find(|leaf| leaf.name == param.name);
+        let shape = request
+            .attribute
+            .shapes
+            .iter()
+            .find(|(name, _)| *name == param.name)
+            .map(|(_, shape)| shape)
+            .or(leaf.and_then(|leaf| leaf.shape.as_ref()));
+        let fixed = match param.kind {
+            ParamKind::Scalar(_) => continue,
+            ParamKind::Slice { .. } => None,
+            ParamKind::Array { len, .. } => Some(len),
+        };
+        let inner = leaf.map_or(1, |leaf| leaf.inner.iter().product());
+        // The same elements, as numbers of another type.
+        let twin = leaf.and_then(|leaf| leaf.view_of.as_ref()).and_then(|of| {
+            let stride = leaves.iter().find(|leaf| leaf.name == *of)?;
+            Some((of.clone(), stride.inner.iter().product::<u64>()))
+        });
+        table.add_buf(&param.name, shape, fixed, inner, twin);
     }
     table
 }
@@ -67,30 +73,47 @@ impl Reader<'_> {
     pub(super) fn function(&mut self) -> Lift<()> {
         let request = self.request;
         self.program.name.clone_from(&request.signature.name);
+        let (mut generics, mut consts) = (BTreeMap::new(), BTreeMap::new());
+        for (name, value) in &request.signature.form.instance.0 {
+            if let Ok(scalar) = value.trim().parse::<Scalar>() {
+                generics.insert(name.clone(), Written::Scalar(scalar));
+            } else if let Some(number) = request.signature.form.instance.constant(name) {
+                consts.insert(name.clone(), i128::from(number));
+            } else {
+                let last = super::records::short_name(value);
+                let written = match last.parse::<Scalar>() {
+                    Ok(scalar) => Written::Scalar(scalar),
+                    Err(_) => Written::Named(last),
+                };
+                generics.insert(name.clone(), written);
+            }
+        }
         self.frames.push(Frame {
             module: request.module.to_vec(),
             file: file(&request).to_owned(),
             function: request.signature.name.clone(),
             exit: Exit::Kernel,
-            generics: request
-                .attribute
-                .instantiate
-                .iter()
-                .filter_map(|(name, kind)| {
-                    let scalar = kind.trim().parse::<Scalar>().ok()?;
-                    Some((name.clone(), Written::Scalar(scalar)))
-                })
-                .collect(),
-            consts: Default::default(),
+            generics,
+            consts,
             local_items: Vec::new(),
-            self_type: None,
+            self_type: request
+                .signature
+                .form
+                .owner
+                .as_deref()
+                .map(super::records::short_name),
             loop_base: 0,
             fails_outright: false,
         });
         self.assume_extents();
         self.parameters()?;
         self.begin_returns();
-        let block = &request.function.block;
+        self.versions()
+    }
+
+    /// Reads the body, and what it returns at its end.
+    pub(super) fn read_body(&mut self) -> Lift<()> {
+        let block = &self.request.function.block;
         let value = self.body(block)?;
         if value != Value::Never {
             let span = block
@@ -118,100 +141,6 @@ impl Reader<'_> {
                 self.know(poly);
             }
         }
-    }
-
-    fn parameters(&mut self) -> Lift<()> {
-        let request = self.request;
-        let mut buffers = 0;
-        for (i, param) in request.signature.params.iter().enumerate() {
-            let mutable_binding = request
-                .function
-                .sig
-                .inputs
-                .iter()
-                .nth(i)
-                .is_some_and(|arg| {
-                    matches!(arg, syn::FnArg::Typed(arg)
-                    if matches!(&*arg.pat, syn::Pat::Ident(ident) if ident.mutability.is_some()))
-                });
-            let span = request
-                .function
-                .sig
-                .inputs
-                .iter()
-                .nth(i)
-                .map_or_else(Span::call_site, Spanned::span);
-            // The body may call `type` only `r#type`.
-            let raw = format!("r#{}", param.name);
-            let is_raw = request
-                .function
-                .sig
-                .inputs
-                .iter()
-                .nth(i)
-                .is_some_and(|arg| {
-                    matches!(arg, syn::FnArg::Typed(arg)
-                    if matches!(&*arg.pat, syn::Pat::Ident(ident) if ident.ident == raw))
-                });
-            let bound = if is_raw { raw } else { param.name.clone() };
-            match param.kind {
-                ParamKind::Scalar(scalar) => {
-                    let var = self.var(&param.name, Ty::Known(scalar), false);
-                    self.program.params.push(Param::Scalar(var));
-                    let expr = match self.table.find(&param.name) {
-                        Some(dim) if scalar == Scalar::Usize => Expr::Dim(dim),
-                        Some(dim) => Expr::Cast(scalar, Box::new(Expr::Dim(dim))),
-                        None => Expr::Var(var),
-                    };
-                    let mut value = Value::scalar(expr, Ty::Known(scalar));
-                    if mutable_binding {
-                        value = self.storage(&param.name, value, span)?;
-                    }
-                    self.bind(&bound, value);
-                }
-                ParamKind::Slice { elem, mutable } => {
-                    let own = Own::Borrowed(mutable);
-                    let view = self.buffer(&param.name, elem, mutable, own, buffers);
-                    self.bind(&bound, Value::View(view));
-                    buffers += 1;
-                }
-                ParamKind::Array {
-                    elem,
-                    mutable,
-                    by_value,
-                    ..
-                } => {
-                    let own = if by_value {
-                        Own::Array
-                    } else {
-                        Own::Borrowed(mutable)
-                    };
-                    let view = self.buffer(&param.name, elem, mutable, own, buffers);
-                    buffers += 1;
-                    if mutable_binding && by_value {
-                        let copy = self.copy_of(&view, &param.name, span)?;
-                        self.bind(&bound, Value::View(copy));
-                    } else {
-                        self.bind(&bound, Value::View(view));
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn buffer(&mut self, name: &str, elem: Scalar, mutable: bool, own: Own, index: usize) -> View {
-        let role = if mutable {
-            BufRole::Mutable
-        } else {
-            BufRole::Input
-        };
-        self.buf_ty.push(Ty::Known(elem));
-        let buf = self.program.add_buf(name, elem, role, Shape::default());
-        self.program.params.push(Param::Buffer(buf));
-        self.buf_params.insert(buf, index);
-        let len = self.table.len(index);
-        Self::whole(buf, self.table.interner.expr(&len), own)
     }
 
     /// The module's `const`s, helper functions and the like in a block are items of the frame.

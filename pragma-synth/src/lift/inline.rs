@@ -213,7 +213,12 @@ impl Reader<'_> {
     ) -> Lift<Value> {
         let span = call.span();
         let name = call.method.to_string();
-        let Some((module, _, syn::ImplItem::Fn(member))) = self.items.associated(kind, &name)
+        if let Some(value) = self.complex_method(&value, &name, &args, span)? {
+            return Ok(value);
+        }
+        let mut fitted = vec![value.clone()];
+        fitted.extend(args.iter().cloned());
+        let Some((module, _, syn::ImplItem::Fn(member))) = self.fitting(kind, &name, &fitted)
         else {
             return Err(self.refuse(
                 call.method.span(),
@@ -250,15 +255,57 @@ impl Reader<'_> {
         )
     }
 
+    /// `a += b` of a struct: the `impl` of `AddAssign`, or of `Add` where that is what it means.
+    pub(super) fn assign_operator(
+        &mut self,
+        name: &str,
+        place: &Place,
+        left: Value,
+        right: Value,
+        span: Span,
+    ) -> Lift<Value> {
+        let right = self.target(right, span)?;
+        let kind = match &left {
+            Value::Struct(kind, _) => kind.clone(),
+            _ => return Err(self.unknown(span, "this operator on a struct")),
+        };
+        let method = format!("{name}_assign");
+        if kind.starts_with("Complex") && self.items.associated(&kind, &method).is_none() {
+            let value = self.operator(name, vec![left, right], span)?;
+            self.write(place, value, span)?;
+            return Ok(Value::Unit);
+        }
+        let target = Value::Ref(Box::new(place.clone()), true);
+        self.operator_of(&kind, &method, vec![target, right], span)
+    }
+
     /// An operator on structs: the `impl` of its trait.
     pub(super) fn operator(&mut self, name: &str, args: Vec<Value>, span: Span) -> Lift<Value> {
         let kind = match args.first() {
             Some(Value::Struct(kind, _)) => kind.clone(),
+            // `2.0 * v`
+            Some(Value::Scalar(num)) => match self.types.settled(num.ty) {
+                Some(scalar) => scalar.name().to_owned(),
+                None => return Err(self.unknown(span, "this operator on a struct")),
+            },
             _ => return Err(self.unknown(span, "this operator on a struct")),
         };
-        let Some((module, _, syn::ImplItem::Fn(member))) = self.items.associated(&kind, name)
-        else {
-            return Err(self.unknown(span, format!("this operator on `{kind}`")));
+        self.operator_of(&kind, name, args, span)
+    }
+
+    fn operator_of(&mut self, kind: &str, name: &str, args: Vec<Value>, span: Span) -> Lift<Value> {
+        let found = self.fitting(kind, name, &args);
+        let kind = kind.to_owned();
+        let Some((module, _, syn::ImplItem::Fn(member))) = found else {
+            if let Some(value) = self.complex_operator(name, &args, span)? {
+                return Ok(value);
+            }
+            return Err(self.refuse(
+                span,
+                format!("the operator `{name}` on `{kind}` is not known"),
+                "there is no `impl` of it in this crate's sources, or more than one that fits",
+                "write it out, or call a method",
+            ));
         };
         self.depend(&module.path, &member.sig.ident, member);
         let Ok(generics) = syn::parse_str::<syn::ExprPath>("operator") else {
@@ -277,6 +324,74 @@ impl Reader<'_> {
             args,
             span,
         )
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// The associated item `name` of `kind` whose parameters fit these arguments.
+    pub(super) fn fitting(
+        &mut self,
+        kind: &str,
+        name: &str,
+        args: &[Value],
+    ) -> Option<(
+        &'a super::SourceModule,
+        &'a syn::ItemImpl,
+        &'a syn::ImplItem,
+    )> {
+        let all = self.items.candidates(kind, name);
+        if all.len() <= 1 {
+            return all.into_iter().next();
+        }
+        // A type's own methods come first.
+        let own: Vec<_> = all
+            .iter()
+            .filter(|(_, item, _)| item.trait_.is_none())
+            .collect();
+        if let [one] = own[..] {
+            return Some(*one);
+        }
+        let mut fitting = all.into_iter().filter(|(_, item, member)| {
+            let syn::ImplItem::Fn(member) = member else {
+                return false;
+            };
+            member.sig.inputs.len() == args.len()
+                && member
+                    .sig
+                    .inputs
+                    .iter()
+                    .zip(args)
+                    .all(|(input, arg)| match input {
+                        syn::FnArg::Receiver(_) => true,
+                        syn::FnArg::Typed(typed) => self.may_be(arg, &typed.ty, item),
+                    })
+        });
+        let first = fitting.next()?;
+        fitting.next().is_none().then_some(first)
+    }
+
+    /// Whether a value may be of a type, as far as one can see at once.
+    fn may_be(&self, value: &Value, ty: &syn::Type, of: &syn::ItemImpl) -> bool {
+        let Some(mut name) = super::items::type_name(ty) else {
+            return true;
+        };
+        if name == "Self"
+            && let Some(own) = super::items::type_name(&of.self_ty)
+        {
+            name = own;
+        }
+        let by_ref = matches!(ty, syn::Type::Reference(_));
+        match value {
+            Value::Struct(kind, _) => *kind == name,
+            Value::Ref(..) => by_ref || !name.parse::<pragma_spec::Scalar>().is_ok(),
+            Value::Scalar(num) => match self.types.resolve(num.ty) {
+                Ty::Known(scalar) => scalar.name() == name,
+                Ty::Open(_) => name
+                    .parse::<pragma_spec::Scalar>()
+                    .is_ok_and(|scalar| scalar.is_float() || scalar.is_integer()),
+            },
+            _ => true,
+        }
     }
 }
 

@@ -96,13 +96,60 @@ impl<'a> Items<'a> {
         external()
     }
 
+    /// The enum called `name`, if there is only one.
+    pub(super) fn enum_named(&self, name: &str) -> Option<&'a syn::ItemEnum> {
+        let mut all = self.krate.modules.iter().flat_map(|module| {
+            module.items.iter().filter_map(|item| match item {
+                syn::Item::Enum(item) if item.ident == name => Some(item),
+                _ => None,
+            })
+        });
+        let first = all.next()?;
+        all.next().is_none().then_some(first)
+    }
+
+    /// Whether the fields of the struct called `name` lie in the order of their declaration.
+    pub(super) fn is_in_order(&self, name: &str) -> bool {
+        self.krate.modules.iter().any(|module| {
+            module.items.iter().any(|item| match item {
+                syn::Item::Struct(item) if item.ident == name => item.attrs.iter().any(|attr| {
+                    matches!(&attr.meta, syn::Meta::List(list) if list.path.is_ident("repr")
+                    && list.tokens.to_string().split([',', ' ']).any(|word| {
+                        word == "C" || word == "transparent"
+                    }))
+                }),
+                _ => false,
+            })
+        })
+    }
+
     /// The method or associated item `name` of type `kind`, wherever its impl stands.
     pub(super) fn associated(
         &self,
         kind: &str,
         name: &str,
     ) -> Option<(&'a SourceModule, &'a syn::ItemImpl, &'a syn::ImplItem)> {
-        let mut found = None;
+        let mut all = self.candidates(kind, name);
+        if all.len() > 1 {
+            // A type's own items come before those of traits.
+            let own = |(_, item, _): &(_, &syn::ItemImpl, _)| item.trait_.is_none();
+            if all.iter().filter(|one| own(one)).count() == 1 {
+                all.retain(own);
+            }
+        }
+        match all[..] {
+            [one] => Some(one),
+            _ => None, // several of them: which one is a question of types
+        }
+    }
+
+    /// All methods or associated items called `name` of type `kind`.
+    pub(super) fn candidates(
+        &self,
+        kind: &str,
+        name: &str,
+    ) -> Vec<(&'a SourceModule, &'a syn::ItemImpl, &'a syn::ImplItem)> {
+        let mut found = Vec::new();
         for module in &self.krate.modules {
             for item in &module.items {
                 let syn::Item::Impl(item) = item else {
@@ -118,10 +165,7 @@ impl<'a> Items<'a> {
                         _ => continue,
                     };
                     if ident == name {
-                        if found.is_some() {
-                            return None; // two of them: which one is a question of types
-                        }
-                        found = Some((module, item, member));
+                        found.push((module, item, member));
                     }
                 }
             }

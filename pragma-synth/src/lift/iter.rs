@@ -31,6 +31,16 @@ impl Reader<'_> {
                 "use an index, or slices: `&x[..n]` and `&x[n..]`",
             ));
         }
+        if let Some(array) = self.as_nd(&value, span)? {
+            let mutable = matches!(array.own, Own::Borrowed(true));
+            let by_ref = matches!(array.own, Own::Borrowed(_));
+            let iter = self.nd_iter(&array, mutable, span)?;
+            return Ok(if by_ref {
+                iter
+            } else {
+                Iter::Copied(Box::new(iter))
+            });
+        }
         match self.as_view(&value, span)? {
             Some(view) => {
                 let mutable = matches!(view.own, Own::Borrowed(true));
@@ -271,11 +281,7 @@ impl Reader<'_> {
                 ..
             } => {
                 let skipped = fold::binary(BinaryOp::Mul, k, size.clone());
-                let scaled = fold::binary(
-                    BinaryOp::Mul,
-                    skipped.clone(),
-                    view.elem.size(),
-                );
+                let scaled = fold::binary(BinaryOp::Mul, skipped.clone(), view.elem.size());
                 let len = if *ragged {
                     let left = fold::binary(BinaryOp::Sub, view.len.clone(), skipped);
                     let left = self.simplify(left);
@@ -362,13 +368,7 @@ impl Reader<'_> {
         })
     }
 
-    fn item_of_view(
-        &mut self,
-        view: &View,
-        k: Expr,
-        by_ref: bool,
-        mutable: bool,
-    ) -> Lift<Value> {
+    fn item_of_view(&mut self, view: &View, k: Expr, by_ref: bool, mutable: bool) -> Lift<Value> {
         let scaled = fold::binary(BinaryOp::Mul, k, view.elem.size());
         let offset = fold::binary(BinaryOp::Add, view.offset.clone(), scaled);
         Ok(match &view.elem {
@@ -378,8 +378,13 @@ impl Reader<'_> {
             }
             Elem::Scalar => Value::Scalar(self.load(view.buf, offset)),
             Elem::Record(record) => {
-                let item = self.record_item(record, &offset, mutable || view.own != Own::Borrowed(false));
-                if by_ref { item } else { return self.read_value(item) }
+                let item =
+                    self.record_item(record, &offset, mutable || view.own != Own::Borrowed(false));
+                if by_ref {
+                    item
+                } else {
+                    return self.read_value(item);
+                }
             }
             Elem::Array(inner, len) => Value::View(View {
                 buf: view.buf,

@@ -414,7 +414,11 @@ impl Reader<'_> {
                 let Value::Struct(_, fields) = args.remove(0) else {
                     return Err(self.unknown(span, "this axis"));
                 };
-                let axis = fields.into_iter().next().map(|(_, v)| v).unwrap_or(Value::Unit);
+                let axis = fields
+                    .into_iter()
+                    .next()
+                    .map(|(_, v)| v)
+                    .unwrap_or(Value::Unit);
                 let axis = self.index(axis, span)?;
                 let Some(axis) = fold::as_int(&axis)
                     .and_then(|axis| usize::try_from(axis).ok())
@@ -474,11 +478,7 @@ impl Reader<'_> {
                         let hi = match hi {
                             Some(hi) => {
                                 let hi = self.index(Value::Scalar(hi), span)?;
-                                fold::binary(
-                                    BinaryOp::Add,
-                                    hi,
-                                    Expr::index(u64::from(inclusive)),
-                                )
+                                fold::binary(BinaryOp::Add, hi, Expr::index(u64::from(inclusive)))
                             }
                             None => len.clone(),
                         };

@@ -16,7 +16,12 @@ type Visit<'v, 'a> = &'v mut dyn FnMut(&mut Reader<'a>, &[Place]) -> Lift<()>;
 impl<'a> Reader<'a> {
     /// Visits corresponding elements of arrays of the same shape. Those after the first may be
     /// broadcast to it.
-    pub(super) fn nd_zip(&mut self, arrays: &[NdArray], span: Span, visit: Visit<'_, 'a>) -> Lift<()> {
+    pub(super) fn nd_zip(
+        &mut self,
+        arrays: &[NdArray],
+        span: Span,
+        visit: Visit<'_, 'a>,
+    ) -> Lift<()> {
         let Some(first) = arrays.first().cloned() else {
             return Ok(());
         };
@@ -76,7 +81,9 @@ impl<'a> Reader<'a> {
         };
         let mut fitted = array.clone();
         for axis in (0..missing).rev() {
-            fitted.axes.insert(0, (like.axes[axis].0.clone(), Expr::index(0)));
+            fitted
+                .axes
+                .insert(0, (like.axes[axis].0.clone(), Expr::index(0)));
         }
         for (own, wanted) in fitted.axes.iter_mut().zip(&like.axes) {
             if self.equal(&own.0, &wanted.0) {
@@ -147,7 +154,13 @@ impl<'a> Reader<'a> {
     }
 
     /// `a op b` where at least one is an array.
-    pub(super) fn nd_binary(&mut self, op: BinaryOp, a: Value, b: Value, span: Span) -> Lift<Value> {
+    pub(super) fn nd_binary(
+        &mut self,
+        op: BinaryOp,
+        a: Value,
+        b: Value,
+        span: Span,
+    ) -> Lift<Value> {
         let (x, y) = (self.as_nd(&a, span)?, self.as_nd(&b, span)?);
         match (x, y) {
             (Some(x), Some(y)) => {
@@ -412,6 +425,17 @@ impl<'a> Reader<'a> {
         self.hold(value, "item")
     }
 
+    /// A new array with the same elements.
+    pub(super) fn nd_copy(&mut self, array: &NdArray, span: Span) -> Lift<NdArray> {
+        let copy = self.nd_map(array, &[array.clone()], span, &mut |reader, places| {
+            reader.nd_num(&places[0], span)
+        })?;
+        match copy {
+            Value::Nd(copy) => Ok(copy),
+            other => Err(self.wrong_kind(span, &other, "an array")),
+        }
+    }
+
     /// An owned array as the `Vec` in it.
     fn nd_vec(&mut self, array: &NdArray) -> Value {
         let len = self.nd_len(array);
@@ -425,17 +449,15 @@ impl<'a> Reader<'a> {
     }
 
     /// The sum or product of all elements, in order. (`ndarray` itself adds in eight lanes.)
-    fn nd_total(
-        &mut self,
-        array: &NdArray,
-        op: BinaryOp,
-        start: Literal,
-        span: Span,
-    ) -> Lift<Num> {
+    fn nd_total(&mut self, array: &NdArray, op: BinaryOp, start: Literal, span: Span) -> Lift<Num> {
         let ty = self.elem_ty(array.buf);
         let start = self.literal(start, span);
         self.unify(start.ty, ty, span)?;
-        let name = if op == BinaryOp::Add { "sum" } else { "product" };
+        let name = if op == BinaryOp::Add {
+            "sum"
+        } else {
+            "product"
+        };
         let start = Num {
             expr: self.settle(start.expr),
             ty,
@@ -793,7 +815,7 @@ impl<'a> Reader<'a> {
                     .iter()
                     .map(|array| matches!(array.own, Own::Borrowed(true) | Own::Vec))
                     .collect();
-                let mut args_of = |reader: &mut Reader<'a>, places: &[Place]| {
+                let args_of = |reader: &mut Reader<'a>, places: &[Place]| {
                     let mut items = Vec::with_capacity(places.len());
                     for (place, mutable) in places.iter().zip(&mutable) {
                         items.push(Value::Ref(Box::new(place.clone()), *mutable));

@@ -113,9 +113,14 @@ impl Reader<'_> {
             let right = self.eval(&expr.right)?;
             let place = self.place(&expr.left)?;
             let place = self.follow(place, span)?;
+            let stored = self.peek(&place, expr.left.span())?;
+            if let Some(array) = self.as_nd(&stored, span)? {
+                self.nd_assign(op, &array, right, span)?;
+                return Ok(Value::Unit);
+            }
             let left = self.read(&place, expr.left.span())?;
             let value = if matches!(left, Value::Struct(..)) {
-                return Err(self.unknown(span, format!("`{name}_assign` of a struct")));
+                return self.assign_operator(name, &place, left, right, span);
             } else {
                 let (a, b) = (
                     self.num(left, expr.left.span())?,
@@ -138,6 +143,9 @@ impl Reader<'_> {
             return Err(self.unknown(span, "this operator"));
         };
         let (left, right) = (self.target(left, span)?, self.target(right, span)?);
+        if matches!(left, Value::Nd(_)) || matches!(right, Value::Nd(_)) {
+            return self.nd_binary(op, left, right, span);
+        }
         if matches!(left, Value::Struct(..)) || matches!(right, Value::Struct(..)) {
             return self.operator(name, vec![left, right], span);
         }
@@ -316,6 +324,19 @@ impl Reader<'_> {
             };
             return Ok(Value::Scalar(bool_num(result)));
         }
+        if let (Value::Variant(_, x), Value::Variant(_, y)) = (&a, &b) {
+            let (x, y) = (x.clone(), y.clone());
+            return Ok(Value::Scalar(bool_num(fold::compare(op, x, y))));
+        }
+        if let (Value::Struct(kind, xs), Value::Struct(other, ys)) = (&a, &b)
+            && kind == other
+            && xs.len() == ys.len()
+        {
+            let parts = |fields: &[(String, Value)]| {
+                Value::Tuple(fields.iter().map(|(_, field)| field.clone()).collect())
+            };
+            return self.compare_values(op, parts(xs), parts(ys), span);
+        }
         if let (Value::Order(x), Value::Order(y)) = (&a, &b) {
             let same = |p: &Expr, q: &Expr| fold::compare(CompareOp::Eq, p.clone(), q.clone());
             let equal = fold::binary(
@@ -348,7 +369,12 @@ impl Reader<'_> {
         let Written::Scalar(to) = self.written(&cast.ty)? else {
             return Err(self.unknown(span, "a cast to this type"));
         };
-        let num = self.eval_num(&cast.expr)?;
+        let value = self.eval(&cast.expr)?;
+        let value = self.target(value, span)?;
+        let num = match value {
+            Value::Variant(kind, index) => self.discriminant(&kind, index, span)?,
+            value => self.num(value, cast.expr.span())?,
+        };
         Ok(Value::Scalar(self.cast(num, to, span)?))
     }
 

@@ -12,7 +12,7 @@ use super::error::Lift;
 use super::reader::Reader;
 use super::records::{elem_of, record_elem, short_name};
 use super::types::Ty;
-use super::value::{Elem, NdArray, Own, Place, Value, View};
+use super::value::{Elem, Own, Place, Value, View};
 use crate::ir::{BufId, BufRole, Const, Expr, Param, VarId};
 
 /// Variants and `Option`s are told apart outside of all loops if that makes at most this many
@@ -192,8 +192,7 @@ impl Reader<'_> {
         Ok(match form {
             Form::Unit => Value::Unit,
             Form::Ref { mutable, inner } => {
-                let value =
-                    self.value_of(binder, name, inner, access.behind(*mutable), choices)?;
+                let value = self.value_of(binder, name, inner, access.behind(*mutable), choices)?;
                 match value {
                     Value::Memory(buf, index) => {
                         Value::Ref(Box::new(Place::Elem(buf, index)), *mutable)
@@ -456,8 +455,9 @@ impl Reader<'_> {
         };
         let (then, ()) = self.version_block(&cond, &mut read)?;
         let unless = super::fold::not(cond.clone());
-        let (otherwise, ()) =
-            self.version_block(&unless, &mut |reader| reader.ways(choice, rest, ways, at + 1))?;
+        let (otherwise, ()) = self.version_block(&unless, &mut |reader| {
+            reader.ways(choice, rest, ways, at + 1)
+        })?;
         self.emit(crate::ir::Stmt::If {
             cond,
             then,
@@ -489,9 +489,7 @@ impl Reader<'_> {
 /// A field that the owner of the struct owns, too.
 fn owned_field(form: &Form, access: Access, value: Value) -> Value {
     match (form, value) {
-        (Form::Vec(_) | Form::Boxed(_), Value::View(view))
-            if access != Access::Borrowed(false) =>
-        {
+        (Form::Vec(_) | Form::Boxed(_), Value::View(view)) if access != Access::Borrowed(false) => {
             Value::View(View {
                 own: Own::Vec,
                 ..view

@@ -80,6 +80,15 @@ impl Reader<'_> {
                 Ok(())
             }
             syn::Pat::Slice(slice) => {
+                // A shape: `let [h, w] = *x.shape()`.
+                if let Value::Tuple(parts) = &value
+                    && parts.len() == slice.elems.len()
+                {
+                    for (elem, part) in slice.elems.iter().zip(parts.clone()) {
+                        self.bind_pattern(elem, part)?;
+                    }
+                    return Ok(());
+                }
                 let Some(view) = self.as_view(&value, span)? else {
                     return Err(self.wrong_kind(span, &value, "a slice"));
                 };
@@ -121,6 +130,10 @@ impl Reader<'_> {
     ) -> Lift<()> {
         let value = if mutable {
             match value {
+                // `mut b` of a struct that lives elsewhere.
+                Value::Struct(..) | Value::Tuple(_) if super::records::only_in_memory(&value) => {
+                    value
+                }
                 Value::View(view) if view.own == Own::Array => {
                     // `let mut a = b` of an array changes `a` only.
                     let fresh = self.is_fresh(&view);
@@ -138,7 +151,11 @@ impl Reader<'_> {
                     }
                     Value::View(view)
                 }
-                Value::Option { .. } | Value::Scalar(_) | Value::Tuple(_) | Value::Struct(..) => {
+                Value::Option { .. }
+                | Value::Scalar(_)
+                | Value::Variant(..)
+                | Value::Tuple(_)
+                | Value::Struct(..) => {
                     let held = self.by_value_deep(value, span)?;
                     self.storage(name, held, span)?
                 }
@@ -214,6 +231,7 @@ impl Reader<'_> {
                 }
                 Value::Struct(kind, values)
             }
+            Value::Memory(..) => value,
             Value::View(view) => {
                 if view.own != Own::Array {
                     if view.own == Own::Vec {

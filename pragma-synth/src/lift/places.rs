@@ -7,6 +7,7 @@ use syn::spanned::Spanned;
 use super::error::Lift;
 use super::fold;
 use super::reader::{Reader, describe, usize_num};
+use super::records::in_memory;
 use super::types::Ty;
 use super::value::{Elem, Iter, Num, Own, Place, SlotId, Value, View};
 use crate::ir::{BinaryOp, BufRole, CompareOp, Expr, Func};
@@ -37,6 +38,10 @@ impl Reader<'_> {
             }
             syn::Expr::Index(index) => {
                 let base = self.place(&index.expr)?;
+                let value = self.peek(&base, span)?;
+                if let Some(array) = self.as_nd(&value, span)? {
+                    return self.nd_place(&array, &index.index);
+                }
                 let hazard = super::expr::may_change(&index.index);
                 let _ = hazard; // a base is a view, whose parts are stable
                 let at = self.eval(&index.index)?;
@@ -205,6 +210,17 @@ impl Reader<'_> {
     /// `base[at]`.
     pub(super) fn indexed(&mut self, base: Place, at: Value, span: Span) -> Lift<Place> {
         let value = self.peek(&base, span)?;
+        // A shape: `x.shape()[0]`.
+        if let Value::Tuple(parts) = &value {
+            let at = self.index(at, span)?;
+            let part = fold::as_int(&at)
+                .and_then(|at| parts.get(usize::try_from(at).ok()?))
+                .cloned();
+            return match part {
+                Some(part) => Ok(Place::Temp(Box::new(part))),
+                None => Err(self.unknown(span, "this index")),
+            };
+        }
         if let Some(array) = self.as_nd(&value, span)? {
             return self.nd_indexed(&array, at, span);
         }
@@ -397,6 +413,13 @@ impl Reader<'_> {
                     {
                         let (to, from) = (to.clone(), from.clone());
                         self.copy_elements(&to, &from, span)
+                    }
+                    (Value::Nd(to), Value::Nd(_)) if path.is_empty() => {
+                        let _ = to;
+                        if let Some(target) = self.slots.get_mut(slot.0) {
+                            *target = value;
+                        }
+                        Ok(())
                     }
                     (Value::View(_) | Value::Iter(_) | Value::Ref(..) | Value::Callee(_), _) => {
                         let target = self.slots.get_mut(slot.0);

@@ -134,6 +134,12 @@ pub(super) struct Reader<'a> {
     pub(super) complete: BTreeSet<BufId>,
     /// The returned `Vec`s, in order.
     pub(super) returned: Vec<ReturnedVec>,
+    /// Buffers that are the result of one version of the body, and that of the first version.
+    pub(super) same_result: Vec<(BufId, BufId)>,
+    /// Scalar parameters and what their leaves are called.
+    pub(super) scalar_leaves: BTreeMap<VarId, String>,
+    /// Parameters whose variants may be told apart before the body.
+    pub(super) choices: Vec<super::params::Choice>,
     /// Whether the call being read stands under a `?` that ends the kernel.
     pub(super) failing: bool,
     pub(super) depth: usize,
@@ -177,6 +183,9 @@ impl<'a> Reader<'a> {
             local_lens: BTreeMap::new(),
             complete: BTreeSet::new(),
             returned: Vec::new(),
+            same_result: Vec::new(),
+            scalar_leaves: BTreeMap::new(),
+            choices: Vec::new(),
             failing: false,
             depth: 0,
             emitted: 0,

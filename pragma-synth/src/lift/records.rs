@@ -14,7 +14,12 @@ use crate::ir::{BinaryOp, BufId, Expr};
 
 impl Reader<'_> {
     /// Element `at` of a list of records, as a place: its fields are where they lie.
-    pub(super) fn record_item(&mut self, record: &Rc<RecordElem>, at: &Expr, mutable: bool) -> Value {
+    pub(super) fn record_item(
+        &mut self,
+        record: &Rc<RecordElem>,
+        at: &Expr,
+        mutable: bool,
+    ) -> Value {
         let mut parts = Vec::with_capacity(record.fields.len());
         for (name, field) in &record.fields {
             let value = match field {
@@ -25,8 +30,7 @@ impl Reader<'_> {
                     at: first,
                     extents,
                 } => {
-                    let start =
-                        fold::binary(BinaryOp::Mul, at.clone(), Expr::index(*stride));
+                    let start = fold::binary(BinaryOp::Mul, at.clone(), Expr::index(*stride));
                     let start = fold::binary(BinaryOp::Add, start, Expr::index(*first));
                     match extents.split_first() {
                         None => {
@@ -95,11 +99,7 @@ impl Reader<'_> {
     ) -> Lift<()> {
         if !self.equal(&to.len, &from.len) {
             self.learn_equal(&to.len, &from.len)?;
-            let differ = self.decide(
-                crate::ir::CompareOp::Ne,
-                to.len.clone(),
-                from.len.clone(),
-            );
+            let differ = self.decide(crate::ir::CompareOp::Ne, to.len.clone(), from.len.clone());
             self.panic_if(differ);
         }
         let range = (Expr::index(0), to.len.clone(), 1);
@@ -111,6 +111,11 @@ impl Reader<'_> {
             let place = reader.record_item(a, &at, true);
             reader.write_parts(&place, item, span)
         })
+    }
+
+    /// Whether elements of this length are rows of their own rather than fixed arrays.
+    pub(super) fn is_row_length(&self, len: &Expr) -> bool {
+        fold::as_int(len).is_none()
     }
 
     /// Numbers per element, as a flat buffer of the element type has them.
@@ -217,6 +222,22 @@ pub(super) fn in_memory(value: &Value) -> bool {
         Value::Memory(..) | Value::View(_) => true,
         Value::Tuple(parts) => parts.iter().any(in_memory),
         Value::Struct(_, fields) => fields.iter().any(|(_, field)| in_memory(field)),
+        _ => false,
+    }
+}
+
+/// Whether every number in a value lives in memory that someone else owns.
+pub(super) fn only_in_memory(value: &Value) -> bool {
+    match value {
+        Value::Memory(..) => true,
+        Value::View(view) => view.own == Own::Array,
+        Value::Tuple(parts) => !parts.is_empty() && parts.iter().all(only_in_memory),
+        Value::Struct(_, fields) => {
+            fields.iter().all(|(_, field)| only_in_memory(field))
+                && fields
+                    .iter()
+                    .any(|(_, field)| matches!(field, Value::Memory(..)))
+        }
         _ => false,
     }
 }

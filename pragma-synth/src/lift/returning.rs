@@ -12,7 +12,7 @@ use super::fold;
 use super::poly::Poly;
 use super::reader::{Reader, bool_const, describe};
 use super::types::Ty;
-use super::value::Value;
+use super::value::{Elem, Own, Value};
 use crate::ir::{BufId, BufRole, Expr, Returned, Returns, Stmt};
 
 /// One value of a flat result.
@@ -137,6 +137,35 @@ impl Reader<'_> {
                     self.flat(field, span, into)?;
                 }
             }
+            Value::Nd(array) => {
+                let extents = array.extents();
+                let array = match array.is_contiguous(self) && array.own == Own::Vec {
+                    true => array,
+                    false => self.nd_copy(&array, span)?,
+                };
+                let Some(view) = self.nd_view(&array) else {
+                    return Err(self.unknown(span, "returning this array"));
+                };
+                into.push(Value::View(super::value::View {
+                    own: Own::Vec,
+                    ..view
+                }));
+                let size = |len| Value::Scalar(super::reader::usize_num(len));
+                into.extend(extents.into_iter().map(size));
+            }
+            Value::Variant(_, index) => into.push(Value::scalar(index, Ty::Known(Scalar::U8))),
+            Value::View(view) => {
+                // Rows of a `Vec<Vec<_>>`: their number and length, too.
+                let rows = match &view.elem {
+                    Elem::Array(_, cols) if self.is_row_length(cols) => {
+                        Some([view.len.clone(), cols.clone()])
+                    }
+                    _ => None,
+                };
+                into.push(Value::View(view));
+                let size = |len| Value::Scalar(super::reader::usize_num(len));
+                into.extend(rows.into_iter().flatten().map(size));
+            }
             Value::Option { .. } => {
                 return Err(self.refuse(
                     span,
@@ -184,6 +213,25 @@ impl Reader<'_> {
             // What belongs to someone else, or is a part of something, is copied.
             self.copy_of(&view, "returned", span)?
         };
+        // Another version of the body has made this result already.
+        if let Some(other) = self
+            .returned
+            .iter()
+            .find(|other| other.name == leaf.name)
+            .cloned()
+        {
+            if other.len != poly {
+                self.learn_equal(&len, &self.table.interner.expr(&other.len))?;
+                let differ = self.decide(
+                    crate::ir::CompareOp::Ne,
+                    len.clone(),
+                    self.table.interner.expr(&other.len),
+                );
+                self.emit_if(differ, vec![Stmt::Decline], Vec::new());
+            }
+            self.same_result.push((view.buf, other.buf));
+            return Ok(other.buf);
+        }
         // The result is allocated by the caller; what fills all of it needs no first filling.
         self.program.bufs[view.buf.0 as usize].role = BufRole::Return;
         self.returned.push(ReturnedVec {

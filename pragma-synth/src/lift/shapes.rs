@@ -112,7 +112,16 @@ impl ShapeTable {
     }
 
     /// Adds the buffer parameter `param`.
-    pub(super) fn add_buf(&mut self, param: &str, given: Option<&Shape>, fixed: Option<u64>) {
+    /// Its elements are `inner` numbers each; it may be a `twin`: the elements of another one, of
+    /// so many numbers each, as numbers of another type.
+    pub(super) fn add_buf(
+        &mut self,
+        param: &str,
+        given: Option<&Shape>,
+        fixed: Option<u64>,
+        inner: u64,
+        twin: Option<(String, u64)>,
+    ) {
         let len = match (given, fixed) {
             (Some(shape), _) => {
                 let mut len = Poly::constant(1);
@@ -124,8 +133,15 @@ impl ShapeTable {
             }
             (None, Some(fixed)) => Poly::constant(i128::from(fixed)),
             (None, None) => {
-                let dim = self.add(format!("len of {param}"), Origin::Len);
-                Poly::atom(Atom::Dim(dim))
+                let of = twin.and_then(|(of, stride)| {
+                    let buf = self.bufs.iter().find(|buf| buf.param == of)?;
+                    buf.len.div_exact(&Poly::constant(i128::from(stride)))
+                });
+                let count = of.unwrap_or_else(|| {
+                    let dim = self.add(format!("len of {param}"), Origin::Len);
+                    Poly::atom(Atom::Dim(dim))
+                });
+                count.mul(&Poly::constant(i128::from(inner)))
             }
         };
         self.bufs.push(BufShape {

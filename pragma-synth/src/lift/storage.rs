@@ -69,7 +69,7 @@ impl Reader<'_> {
                 Value::Cell(self.cell(name, num))
             }
             Value::Variant(kind, index) => {
-                let num = super::value::Num {
+                let num = Num {
                     expr: index,
                     ty: Ty::Known(Scalar::U8),
                 };

@@ -70,6 +70,7 @@ pub fn oracle_source(
             message: String::new(),
         }))
     })?;
+    let program = &program.with_plain_dims();
     if program.params.len() != signature.params.len() {
         return Err(OracleError::OtherSignature {
             program: program.params.len(),

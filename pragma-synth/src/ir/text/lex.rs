@@ -84,10 +84,16 @@ fn next(rest: &str) -> Option<(Token<'_>, usize)> {
         return Some((token, digits + suffix));
     }
     if first.is_alphabetic() || first == '_' {
-        let len = match rest.strip_prefix("r#") {
+        let mut len = match rest.strip_prefix("r#") {
             Some(raw) => 2 + word_len(raw),
             None => word_len(rest),
         };
+        // The way to a field: `self.height`. A range has two dots.
+        while let Some(field) = rest[len..].strip_prefix('.')
+            && field.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        {
+            len += 1 + word_len(field);
+        }
         return Some((Token::Word(&rest[..len]), len));
     }
     let punct = PUNCTUATION.into_iter().find(|p| rest.starts_with(p))?;

@@ -1,7 +1,8 @@
 //! Checks that a program is well-formed: run after lifting, after every action, before emitting.
 //!
 //! Checked:
-//! - every id is in range; names are identifiers, unique among variables, buffers, dimensions;
+//! - every id is in range; names are identifiers, those of dimensions perhaps ways to a field
+//!   (`self.height`), unique among variables, buffers, dimensions;
 //! - parameters are distinct; each buffer of role `Input` or `Mutable` is a parameter and no
 //!   other is; a `Return` buffer exists exactly if the program returns it;
 //! - shapes and expressions mention declared dimensions only;
@@ -134,11 +135,17 @@ fn declarations(program: &Program, errors: &mut Vec<VerifyError>) {
     let all = program
         .vars
         .iter()
-        .map(|var| &var.name)
-        .chain(program.bufs.iter().map(|buf| &buf.name))
-        .chain(&program.dims);
-    for name in all {
-        if !is_identifier(name) {
+        .map(|var| (&var.name, false))
+        .chain(program.bufs.iter().map(|buf| (&buf.name, false)))
+        .chain(program.dims.iter().map(|dim| (dim, true)));
+    for (name, is_dim) in all {
+        // A dimension may be a field of a parameter: `self.height`.
+        let is_path = is_dim
+            && name.contains('.')
+            && name
+                .split('.')
+                .all(|part| is_identifier(part) || part.parse::<u32>().is_ok());
+        if !is_identifier(name) && !is_path {
             push(
                 errors,
                 "declarations",
