@@ -2,7 +2,8 @@
 //!
 //! `cargo run -p pragma-synth --example lift -- [T=f32 C=3 ..] FILE.rs ..` reads the files as the
 //! modules of one crate (`lib.rs` as its root) and prints the program of every `pub` function and
-//! method, or why it is refused. `--short` prints one line each.
+//! method, or why it is refused. A doc line `attr: shape(x = [n])` says what an attribute would.
+//! `--short` prints one line each.
 
 use std::path::Path;
 
@@ -97,6 +98,27 @@ fn main() {
     println!("{} lifted, {} refused", counts[0], counts[1]);
 }
 
+/// What the doc lines `attr: ..` say.
+fn attribute(function: &syn::ItemFn) -> KernelAttribute {
+    let mut text = String::new();
+    for attr in &function.attrs {
+        if let syn::Meta::NameValue(meta) = &attr.meta
+            && let syn::Expr::Lit(syn::ExprLit {
+                lit: syn::Lit::Str(doc),
+                ..
+            }) = &meta.value
+            && let Some(rest) = doc.value().trim().strip_prefix("attr:")
+        {
+            text.push_str(rest);
+        }
+    }
+    let tokens = text.parse().unwrap_or_default();
+    KernelAttribute::parse(tokens).unwrap_or_else(|error| {
+        eprintln!("{}: {}", function.sig.ident, error.message);
+        KernelAttribute::default()
+    })
+}
+
 fn is_public(vis: &syn::Visibility) -> bool {
     matches!(vis, syn::Visibility::Public(_))
 }
@@ -136,7 +158,14 @@ fn show(
             return;
         }
     };
-    let attribute = KernelAttribute::default();
+    let attribute = match attribute(function).resolve(&signature, &|_| None) {
+        Ok(attribute) => attribute,
+        Err(error) => {
+            counts[1] += 1;
+            println!("{name}: attribute: {}", error.message);
+            return;
+        }
+    };
     let request = KernelRequest {
         krate,
         module: &module.path,

@@ -162,12 +162,42 @@ impl Reader<'_> {
             return Err(self.unknown(span, "`push` on this"));
         }
         let at = view.len.clone();
-        match (&view.elem, self.target(item, span)?) {
+        let item = self.target(item, span)?;
+        // The first item says what the list is made of.
+        if view.elem == Elem::Scalar
+            && at == Expr::index(0)
+            && let Some(elem) = self.elem_for(&view, &item)
+        {
+            let made = View {
+                elem,
+                ..view.clone()
+            };
+            self.made_of.insert(view.buf, made.elem.clone());
+            self.slots[slot.0] = Value::View(made);
+            return self.push(slot, item, span);
+        }
+        self.put(&view, at.clone(), item, span)?;
+        let len = fold::binary(BinaryOp::Add, at, Expr::index(1));
+        let len = self.simplify(len);
+        self.grow(&view, &len);
+        self.slots[slot.0] = Value::View(View { len, ..view });
+        Ok(())
+    }
+
+    /// Writes element `at` of a list.
+    pub(super) fn put(&mut self, view: &View, at: Expr, item: Value, span: Span) -> Lift<()> {
+        match (&view.elem, item) {
+            (Elem::Record(record), item @ (Value::Struct(..) | Value::Tuple(_))) => {
+                let record = std::rc::Rc::clone(record);
+                let place = self.record_item(&record, &at);
+                let item = self.hold(item, "item")?;
+                self.write_parts(&place, item, span)?;
+            }
             (Elem::Scalar, item) => {
                 let num = self.num(item, span)?;
                 self.store(view.buf, at.clone(), num, span)?;
             }
-            (elem, Value::View(row)) => {
+            (elem @ Elem::Array(..), Value::View(row)) => {
                 let scaled = fold::binary(BinaryOp::Mul, at.clone(), elem.size());
                 let Elem::Array(inner, len) = elem.clone() else {
                     return Err(self.unknown(span, "`push` here"));
@@ -183,16 +213,30 @@ impl Reader<'_> {
             }
             _ => return Err(self.unknown(span, "`push` of this")),
         }
-        let len = fold::binary(BinaryOp::Add, at, Expr::index(1));
-        let len = self.simplify(len);
-        self.grow(&view, &len);
-        self.slots[slot.0] = Value::View(View { len, ..view });
         Ok(())
+    }
+
+    /// What a list is made of whose first item is this, if that is no number.
+    pub(super) fn elem_for(&mut self, view: &View, item: &Value) -> Option<Elem> {
+        match item {
+            Value::View(row) if row.own != Own::Vec || row.elem.is_flat() => {
+                let ty = self.elem_ty(row.buf);
+                self.types.unify(self.elem_ty(view.buf), ty);
+                self.is_stable(&row.len)
+                    .then(|| Elem::Array(Box::new(row.elem.clone()), row.len.clone()))
+            }
+            Value::Struct(..) | Value::Tuple(_) => {
+                let (record, ty) = self.record_of(item, view.buf)?;
+                self.types.unify(self.elem_ty(view.buf), ty);
+                Some(Elem::Record(record))
+            }
+            _ => None,
+        }
     }
 
     /// Makes the allocation of a `Vec` as long as it has become.
     pub(super) fn grow(&mut self, view: &View, len: &Expr) {
-        let count = fold::binary(BinaryOp::Mul, len.clone(), view.elem.size());
+        let count = fold::binary(BinaryOp::Mul, len.clone(), self.elem_numbers(&view.elem));
         for block in self.blocks.iter_mut().rev() {
             for stmt in block.iter_mut().rev() {
                 if let Stmt::Alloc { buf, len, .. } = stmt

@@ -94,27 +94,36 @@ impl Reader<'_> {
             [kind, constant] | [kind, "consts", constant] => {
                 if let Some(scalar) = self.scalar_named(kind) {
                     let math = segments.len() == 3;
+                    let own = self.items.provides(scalar.name(), constant);
                     if constant == "BITS" && scalar.is_integer() {
                         let bits = Const::Int(Scalar::U32, 8 * scalar.bytes() as i128);
                         return Ok(Value::scalar(Expr::Const(bits), Ty::Known(Scalar::U32)));
                     }
-                    if let Some(value) = known_constant(scalar, constant, math) {
+                    if let Some(value) =
+                        known_constant(scalar, constant, math).filter(|_| math || !own)
+                    {
                         return Ok(Value::scalar(Expr::Const(value), Ty::Known(scalar)));
                     }
                     // A method as a function: `f32::max`.
-                    if !math && constant.chars().next().is_some_and(char::is_lowercase) {
+                    if !math && !own && constant.chars().next().is_some_and(char::is_lowercase) {
                         return Ok(Value::Callee(Callee::Path(Rc::new(path.clone()))));
                     }
                 }
                 let owner = match (kind, &self.frame().self_type) {
                     ("Self", Some(owner)) => owner.clone(),
-                    _ => kind.to_owned(),
+                    _ => self
+                        .scalar_named(kind)
+                        .map_or_else(|| kind.to_owned(), |scalar| scalar.name().to_owned()),
                 };
                 match self.items.associated(&owner, constant) {
                     Some((module, _, syn::ImplItem::Const(item))) => {
                         self.depend(&module.path, &item.ident, item);
                         let key = format!("{owner}::{constant}");
-                        return self.constant_item(
+                        let old = self
+                            .frames
+                            .last_mut()
+                            .and_then(|frame| frame.self_type.replace(owner));
+                        let value = self.constant_item(
                             &module.path,
                             &module.file,
                             &key,
@@ -122,6 +131,10 @@ impl Reader<'_> {
                             &item.expr,
                             span,
                         );
+                        if let Some(frame) = self.frames.last_mut() {
+                            frame.self_type = old;
+                        }
+                        return value;
                     }
                     Some((_, _, syn::ImplItem::Fn(_))) => {
                         return Ok(Value::Callee(Callee::Path(Rc::new(path.clone()))));

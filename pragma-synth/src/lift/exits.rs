@@ -111,6 +111,9 @@ impl Reader<'_> {
                 return self.split(inner, rest, tail);
             }
             let soft = self.is_soft() && returns_early(stmt, self.frame().fails_outright);
+            if tail == Tail::Function && self.frames.len() == 1 {
+                self.last_statement = rest.iter().all(is_swap);
+            }
             let value = self.statement(stmt, last)?;
             if value == Value::Never {
                 return Ok(Value::Never);
@@ -336,6 +339,21 @@ impl<'ast> Visit<'ast> for Returns {
         self.found |= super::macros::fails(mac) && !self.fails_outright;
     }
     fn visit_item(&mut self, _: &'ast syn::Item) {}
+}
+
+/// Whether a statement is `mem::swap(..)`, or the `Ok(())` at the end.
+fn is_swap(stmt: &syn::Stmt) -> bool {
+    let syn::Stmt::Expr(syn::Expr::Call(call), _) = stmt else {
+        return false;
+    };
+    match &*call.func {
+        syn::Expr::Path(path) => path
+            .path
+            .segments
+            .last()
+            .is_some_and(|last| last.ident == "swap" || last.ident == "Ok"),
+        _ => false,
+    }
 }
 
 /// Whether a block does nothing but fail or panic.

@@ -51,6 +51,7 @@ fn finish_inner(reader: &mut Reader<'_>) -> Result<Lifted, Interrupt> {
     drop_dead(program);
     freeze(program);
     super::hoist::trim_declines(&mut program.body);
+    super::assertions::hoist_assertions(program);
     if !super::hoist::hoist_declines(program) {
         let span = reader.request.function.sig.ident.span();
         return Err(reader.refuse(
@@ -82,6 +83,7 @@ fn finish_inner(reader: &mut Reader<'_>) -> Result<Lifted, Interrupt> {
         program: std::mem::take(&mut reader.program),
         shapes,
         dependencies,
+        swaps: std::mem::take(&mut reader.swaps),
         notes: std::mem::take(&mut reader.notes),
     })
 }
@@ -244,10 +246,17 @@ fn name_sizes(reader: &mut Reader<'_>) -> Result<Vec<(String, Shape)>, Interrupt
         lens.push((returned.name.clone(), len, given, Some(returned.buf)));
     }
     let mut used: Vec<usize> = Vec::new();
+    let mut fixed: BTreeMap<usize, Poly> = BTreeMap::new();
     let mut shapes = Vec::new();
     for (param, len, given, id) in &lens {
         let shape = match given {
-            Some(shape) => shape.clone(),
+            Some(shape) => Shape(
+                shape
+                    .0
+                    .iter()
+                    .map(|extent| reader.table.known_extent(extent))
+                    .collect(),
+            ),
             None => match reader.table.extents(param, len) {
                 Some(shape) => shape,
                 None => {
@@ -288,11 +297,41 @@ fn name_sizes(reader: &mut Reader<'_>) -> Result<Vec<(String, Shape)>, Interrupt
             inferred.join(", ")
         ));
     }
+    // Extents of arrays that are equal to others.
+    for (dim, entry) in reader.table.dims.iter().enumerate() {
+        if entry.origin != Origin::Extent {
+            continue;
+        }
+        if let Some(value) = &entry.value {
+            let value = reader.table.resolve(value);
+            let shape = reader
+                .table
+                .dim_expr(&value)
+                .map(|extent| Shape(vec![extent]));
+            let Some(shape) = shape else {
+                return Err(reader.refuse(
+                    name_span,
+                    format!("`{}` is not known", entry.name),
+                    "a kernel needs to know how the extents of its arrays relate",
+                    "write the shapes in the attribute: `shape(x = [rows, d], ..)`",
+                ));
+            };
+            shape.0[0].for_each_dim(&mut |name| {
+                if let Some(other) = reader.table.find(name)
+                    && !used.contains(&other)
+                {
+                    used.push(other);
+                }
+            });
+            shapes.push((entry.name.clone(), shape));
+            fixed.insert(dim, value);
+        }
+    }
     name_local_sizes(reader, &used);
     // Dimensions in the order of the attribute first, then as the shapes name them.
     used.sort_by_key(|dim| {
         let origin = reader.table.dims[*dim].origin;
-        (origin != Origin::Given && origin != Origin::Param, 0)
+        (matches!(origin, Origin::Len | Origin::Derived), 0)
     });
     // Integer parameters are known by their names as long as those are unchanged.
     let mut integers: BTreeMap<VarId, usize> = BTreeMap::new();
@@ -322,7 +361,14 @@ fn name_sizes(reader: &mut Reader<'_>) -> Result<Vec<(String, Shape)>, Interrupt
         let Some(&dim) = integers.get(&var) else {
             continue;
         };
-        match position.get(&dim) {
+        let known = match fixed.get(&dim).map(|value| value.atoms()) {
+            Some(atoms) => match atoms[..] {
+                [super::poly::Atom::Dim(other)] => position.get(&other),
+                _ => None,
+            },
+            None => position.get(&dim),
+        };
+        match known {
             Some(index) => *param = Param::Dim(*index),
             None => {
                 scalars.insert(dim, (var, decl.scalar));

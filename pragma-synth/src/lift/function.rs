@@ -33,7 +33,15 @@ pub(super) fn table(request: &KernelRequest<'_>) -> ShapeTable {
     let params = &request.signature.params;
     for param in params {
         if matches!(param.kind, ParamKind::Scalar(scalar) if scalar.is_integer()) {
-            table.add(param.name.clone(), Origin::Param);
+            let extent = param.name.contains(".shape.");
+            table.add(
+                param.name.clone(),
+                if extent {
+                    Origin::Extent
+                } else {
+                    Origin::Param
+                },
+            );
         }
     }
     // Dimensions in the order in which the attribute names them.
@@ -64,6 +72,16 @@ pub(super) fn table(request: &KernelRequest<'_>) -> ShapeTable {
             Some((of.clone(), stride.inner.iter().product::<u64>()))
         });
         table.add_buf(&param.name, shape, fixed, inner, twin);
+    }
+    // Extents that the attribute gives: `x.shape.0 = [h]`.
+    for (name, shape) in &request.attribute.shapes {
+        if let (Some(dim), [extent]) = (table.find(name), &shape.0[..])
+            && table.dims[dim].origin == Origin::Extent
+        {
+            let expr = table.expr_of(extent);
+            let value = table.interner.poly(&expr);
+            table.apply(super::shapes::Refinement::Is(dim, value));
+        }
     }
     table
 }

@@ -285,7 +285,19 @@ impl Reader<'_> {
             Some(Value::Struct(kind, _)) => kind.clone(),
             // `2.0 * v`
             Some(Value::Scalar(num)) => match self.types.settled(num.ty) {
-                Some(scalar) => scalar.name().to_owned(),
+                Some(scalar) => {
+                    // A literal is of the type that has the operator.
+                    let mut of = vec![scalar];
+                    if matches!(self.types.resolve(num.ty), Ty::Open(_)) {
+                        of = vec![pragma_spec::Scalar::F32, pragma_spec::Scalar::F64];
+                        of.retain(|scalar| !self.items.candidates(scalar.name(), name).is_empty());
+                    }
+                    let [only] = of[..] else {
+                        return Err(self.unknown(span, "this operator on a struct"));
+                    };
+                    self.unify(num.ty, Ty::Known(only), span)?;
+                    only.name().to_owned()
+                }
                 None => return Err(self.unknown(span, "this operator on a struct")),
             },
             _ => return Err(self.unknown(span, "this operator on a struct")),
@@ -383,7 +395,7 @@ impl<'a> Reader<'a> {
         let by_ref = matches!(ty, syn::Type::Reference(_));
         match value {
             Value::Struct(kind, _) => *kind == name,
-            Value::Ref(..) => by_ref || !name.parse::<pragma_spec::Scalar>().is_ok(),
+            Value::Ref(..) => by_ref || name.parse::<pragma_spec::Scalar>().is_err(),
             Value::Scalar(num) => match self.types.resolve(num.ty) {
                 Ty::Known(scalar) => scalar.name() == name,
                 Ty::Open(_) => name

@@ -96,6 +96,11 @@ impl<'a> Items<'a> {
         external()
     }
 
+    /// Whether a macro or impl gives `kind` an item of its own called `name`.
+    pub(super) fn provides(&self, kind: &str, name: &str) -> bool {
+        self.associated(kind, name).is_some()
+    }
+
     /// The enum called `name`, if there is only one.
     pub(super) fn enum_named(&self, name: &str) -> Option<&'a syn::ItemEnum> {
         let mut all = self.krate.modules.iter().flat_map(|module| {
@@ -155,7 +160,11 @@ impl<'a> Items<'a> {
                 let syn::Item::Impl(item) = item else {
                     continue;
                 };
-                if type_name(&item.self_ty).as_deref() != Some(kind) {
+                let blanket = item.generics.params.iter().any(|param| {
+                    matches!(param, syn::GenericParam::Type(param)
+                        if type_name(&item.self_ty).is_some_and(|name| param.ident == name))
+                });
+                if type_name(&item.self_ty).as_deref() != Some(kind) && !blanket {
                     continue;
                 }
                 for member in &item.items {
@@ -171,6 +180,44 @@ impl<'a> Items<'a> {
             }
         }
         found
+    }
+
+    /// What a trait that `kind` implements gives where the impl does not: its default.
+    pub(super) fn default_method(
+        &self,
+        kind: &str,
+        name: &str,
+    ) -> Option<(&'a SourceModule, &'a syn::TraitItemFn)> {
+        let mut found = self.krate.modules.iter().flat_map(|module| {
+            module.items.iter().filter_map(move |item| match item {
+                syn::Item::Trait(item) => {
+                    let member = item.items.iter().find_map(|member| match member {
+                        syn::TraitItem::Fn(member)
+                            if member.sig.ident == name && member.default.is_some() =>
+                        {
+                            Some(member)
+                        }
+                        _ => None,
+                    })?;
+                    Some((module, item, member))
+                }
+                _ => None,
+            })
+        });
+        let (module, owner, member) = found.next()?;
+        let implemented = self.krate.modules.iter().any(|module| {
+            module.items.iter().any(|item| match item {
+                syn::Item::Impl(item) => {
+                    item.trait_.as_ref().is_some_and(|(path, _)| {
+                        path.segments
+                            .last()
+                            .is_some_and(|last| last.ident == owner.ident)
+                    }) && type_name(&item.self_ty).as_deref() == Some(kind)
+                }
+                _ => false,
+            })
+        });
+        (implemented && found.next().is_none()).then_some((module, member))
     }
 }
 

@@ -378,8 +378,7 @@ impl Reader<'_> {
             }
             Elem::Scalar => Value::Scalar(self.load(view.buf, offset)),
             Elem::Record(record) => {
-                let item =
-                    self.record_item(record, &offset, mutable || view.own != Own::Borrowed(false));
+                let item = self.record_item(record, &offset);
                 if by_ref {
                     item
                 } else {

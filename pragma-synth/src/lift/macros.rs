@@ -13,6 +13,16 @@ use super::value::Value;
 use crate::ir::{CompareOp, Expr, Stmt};
 use pragma_spec::Scalar;
 
+fn note_idents(tokens: proc_macro2::TokenStream, into: &mut Vec<String>) {
+    for token in tokens {
+        match token {
+            proc_macro2::TokenTree::Ident(ident) => into.push(ident.to_string()),
+            proc_macro2::TokenTree::Group(group) => note_idents(group.stream(), into),
+            _ => {}
+        }
+    }
+}
+
 /// Whether a macro returns an error from the function.
 pub(super) fn fails(mac: &syn::Macro) -> bool {
     mac.path
@@ -79,11 +89,15 @@ impl Reader<'_> {
                 | "debug_assert_ne"
                 | "matches"
         );
+        if !known && let Some(definition) = super::expand::definition(self.request.krate, &mac.path)
+        {
+            return self.own_macro(definition, mac);
+        }
         if !known {
             return Err(self.refuse(
                 span,
                 format!("the macro `{name}!` is not understood"),
-                "the engine does not expand macros",
+                "it is not one of this crate, so the engine cannot see what it does",
                 "write out what it does",
             ));
         }
@@ -119,6 +133,50 @@ impl Reader<'_> {
             ("assert_ne", [..]) => Ok(Value::Unit),
             _ => Err(self.unknown(span, format!("this `{name}!`"))),
         }
+    }
+
+    /// A macro of the crate, as an expression or a block.
+    fn own_macro(&mut self, definition: &syn::ItemMacro, mac: &syn::Macro) -> Lift<Value> {
+        let span = mac.span();
+        // Names of the macro's own are not those of the caller; a caller's variable of the same
+        // name, handed to the macro, would be taken for one of them.
+        let own = super::expand::own_idents(definition);
+        let mut given = Vec::new();
+        note_idents(mac.tokens.clone(), &mut given);
+        if let Some(name) = given
+            .iter()
+            .find(|name| own.contains(name) && self.env.find(name).is_some())
+        {
+            return Err(self.refuse(
+                span,
+                format!("`{name}` here may be another one than in the macro"),
+                "the engine reads macros as text",
+                "give the variable another name",
+            ));
+        }
+        let expanded = super::expand::apply(definition, mac.tokens.clone());
+        let Some(tokens) = expanded else {
+            return Err(self.unknown(span, "this use of a macro"));
+        };
+        if let Some(name) = &definition.ident {
+            let module = self.frame().module.clone();
+            self.depend(&module, name, definition);
+        }
+        let block = syn::parse2::<syn::Expr>(tokens.clone()).map_or_else(
+            |_| {
+                let parse = syn::Block::parse_within;
+                syn::parse::Parser::parse2(parse, tokens).map(Err)
+            },
+            |expr| Ok(Ok(expr)),
+        );
+        self.deeper(span, |reader| match &block {
+            Ok(Ok(expr)) => reader.eval(expr),
+            Ok(Err(stmts)) => reader.scoped_block(&syn::Block {
+                brace_token: Default::default(),
+                stmts: stmts.clone(),
+            }),
+            Err(_) => Err(reader.unknown(span, "this macro")),
+        })
     }
 
     /// `assert!(a.len() == b.len())` and its like teach a shape, after which it always holds.

@@ -10,6 +10,7 @@
 //! all scheduling (`analyze`, `action`).
 
 mod aggregate;
+mod assertions;
 mod best;
 mod branches;
 mod calls;
@@ -20,7 +21,9 @@ mod control;
 mod enums;
 mod error;
 mod exits;
+mod expand;
 mod expr;
+mod externals;
 mod finish;
 mod fold;
 mod function;
@@ -28,11 +31,15 @@ mod hoist;
 mod inline;
 mod items;
 mod iter;
+mod literals;
 mod lookup;
 mod macros;
 mod matching;
 mod nd;
+mod nd_dot;
+mod nd_make;
 mod nd_ops;
+mod nd_zip;
 mod numeric;
 mod operators;
 mod ordering;
@@ -42,6 +49,7 @@ mod places;
 mod polish;
 mod poly;
 mod prove;
+mod range;
 mod reader;
 mod records;
 mod reduce;
@@ -110,6 +118,9 @@ pub struct Lifted {
     pub shapes: Vec<(String, Shape)>,
     /// Helpers and constants that were inlined: path and tokens, sorted by path.
     pub dependencies: Vec<(String, TokenStream)>,
+    /// Pairs of leaves whose owners are exchanged after the kernel, in order: it does not do that
+    /// itself.
+    pub swaps: Vec<(String, String)>,
     /// Remarks for the user, such as an assumption that the guard will check.
     pub notes: Vec<String>,
 }
@@ -127,6 +138,11 @@ const MAX_PASSES: usize = 64;
     reason = "made once per function, and callers show all of it"
 )]
 pub fn lift(request: &KernelRequest<'_>) -> Result<Lifted, Unliftable> {
+    let expanded = expand::expand(request.krate);
+    let request = &KernelRequest {
+        krate: expanded.as_ref().unwrap_or(request.krate),
+        ..*request
+    };
     let mut table = function::table(request);
     for _ in 0..MAX_PASSES {
         table.strides.clear();

@@ -116,27 +116,28 @@ impl Reader<'_> {
     }
 
     /// Panics unless `index` is below the extent of an axis.
-    fn nd_check(&mut self, array: &NdArray, axis: usize, index: Expr) -> Expr {
+    fn nd_check(&mut self, array: &NdArray, axis: usize, index: Expr) -> Lift<Expr> {
         let index = self.stable_index("at", index);
         if let Some((len, _)) = array.axes.get(axis)
             && !self.lt(&index, len)
         {
+            self.learn_extent(&index, len)?;
             let out = self.decide(CompareOp::Ge, index.clone(), len.clone());
             self.panic_if(out);
         }
-        index
+        Ok(index)
     }
 
     /// The element at these indices.
-    pub(super) fn nd_element(&mut self, array: &NdArray, indices: Vec<Expr>) -> Place {
+    pub(super) fn nd_element(&mut self, array: &NdArray, indices: Vec<Expr>) -> Lift<Place> {
         let mut at = array.offset.clone();
         for (axis, index) in indices.into_iter().enumerate() {
-            let index = self.nd_check(array, axis, index);
+            let index = self.nd_check(array, axis, index)?;
             let (_, stride) = &array.axes[axis];
             let moved = fold::binary(BinaryOp::Mul, index, stride.clone());
             at = fold::binary(BinaryOp::Add, at, moved);
         }
-        Place::Elem(array.buf, at)
+        Ok(Place::Elem(array.buf, at))
     }
 
     /// `array[index]`, as written.
@@ -159,7 +160,7 @@ impl Reader<'_> {
         if indices.len() != array.axes.len() {
             return Err(self.unknown(span, "an index of other axes"));
         }
-        Ok(self.nd_element(array, indices))
+        self.nd_element(array, indices)
     }
 
     /// `array[at]` of an index that was computed.
@@ -168,7 +169,7 @@ impl Reader<'_> {
         if indices.len() != array.axes.len() {
             return Err(self.unknown(span, "an index of other axes"));
         }
-        Ok(self.nd_element(array, indices))
+        self.nd_element(array, indices)
     }
 
     /// The numbers in a tuple, an array or a lone number: a shape or an index.
@@ -335,13 +336,13 @@ impl Reader<'_> {
             ("row" | "row_mut" | "column" | "column_mut", 1) if array.axes.len() == 2 => {
                 let axis = usize::from(name.starts_with("column"));
                 let at = self.index(args.remove(0), span)?;
-                let at = self.nd_check(array, axis, at);
+                let at = self.nd_check(array, axis, at)?;
                 Value::Nd(self.nd_part(array, axis, at, mutable))
             }
             ("index_axis" | "index_axis_mut" | "index_axis_move", 2) => {
                 let at = self.index(args.remove(1), span)?;
                 let axis = self.nd_axis(array, &args.remove(0), span)?;
-                let at = self.nd_check(array, axis, at);
+                let at = self.nd_check(array, axis, at)?;
                 let part = self.nd_part(array, axis, at, mutable);
                 if part.axes.is_empty() {
                     Value::Ref(Box::new(Place::Elem(part.buf, part.offset)), mutable)
@@ -488,7 +489,7 @@ impl Reader<'_> {
                 },
                 other => {
                     let at = self.index(other, span)?;
-                    let at = self.nd_check(array, axis, at);
+                    let at = self.nd_check(array, axis, at)?;
                     let moved = fold::binary(BinaryOp::Mul, at, stride);
                     result.offset = fold::binary(BinaryOp::Add, result.offset, moved);
                     continue;

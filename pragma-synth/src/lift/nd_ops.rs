@@ -1,4 +1,4 @@
-//! Computing with whole `ndarray` arrays: arithmetic, maps, sums, products, and making new ones.
+//! Computing with whole `ndarray` arrays: arithmetic, maps, sums, products.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -6,8 +6,8 @@ use syn::spanned::Spanned;
 use super::error::Lift;
 use super::fold;
 use super::reader::{Literal, Reader, usize_num};
-use super::types::{Class, Ty};
-use super::value::{Callee, Elem, Iter, NdArray, Num, Own, Place, Value, View};
+use super::types::Class;
+use super::value::{Elem, NdArray, Num, Own, Place, Value, View};
 use crate::ir::{BinaryOp, CompareOp, Expr, Stmt};
 
 /// What is done with the places of corresponding elements.
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `array` as one of the shape of `like`: equal extents, or fewer axes, which repeat.
-    fn nd_fit(&mut self, array: &NdArray, like: &NdArray, span: Span) -> Lift<NdArray> {
+    pub(super) fn nd_fit(&mut self, array: &NdArray, like: &NdArray, span: Span) -> Lift<NdArray> {
         let missing = match like.axes.len().checked_sub(array.axes.len()) {
             Some(missing) => missing,
             None => return Err(self.unknown(span, "arrays of these shapes")),
@@ -102,32 +102,8 @@ impl<'a> Reader<'a> {
         Ok(fitted)
     }
 
-    /// A new array of this shape.
-    pub(super) fn nd_new(
-        &mut self,
-        extents: Vec<Expr>,
-        ty: Ty,
-        fill: Option<Expr>,
-        span: Span,
-    ) -> Lift<NdArray> {
-        let mut stable = Vec::with_capacity(extents.len());
-        for extent in extents {
-            stable.push(self.stable_index("len", extent));
-        }
-        let len = stable.iter().fold(Expr::index(1), |product, len| {
-            fold::binary(BinaryOp::Mul, product, len.clone())
-        });
-        let len = self.simplify(len);
-        let complete = fill.is_none();
-        let buf = self.alloc("array", ty, len, fill, span)?;
-        if complete {
-            self.complete.insert(buf);
-        }
-        Ok(self.contiguous(buf, Expr::index(0), stable, Own::Vec))
-    }
-
     /// A new array of the shape of `like` whose elements are computed from those of `arrays`.
-    fn nd_map(
+    pub(super) fn nd_map(
         &mut self,
         like: &NdArray,
         arrays: &[NdArray],
@@ -148,7 +124,7 @@ impl<'a> Reader<'a> {
         Ok(Value::Nd(result))
     }
 
-    fn nd_num(&mut self, place: &Place, span: Span) -> Lift<Num> {
+    pub(super) fn nd_num(&mut self, place: &Place, span: Span) -> Lift<Num> {
         let value = self.read(place, span)?;
         self.num(value, span)
     }
@@ -213,7 +189,7 @@ impl<'a> Reader<'a> {
         }
         let scalar = self.num(b, span)?;
         let scalar = self.stable("scalar", scalar);
-        self.nd_zip(&[array.clone()], span, &mut |reader, places| {
+        self.nd_zip(std::slice::from_ref(array), span, &mut |reader, places| {
             let a = reader.nd_num(&places[0], span)?;
             let value = reader.arithmetic(op, a, scalar.clone(), span)?;
             reader.write(&places[0], Value::Scalar(value), span)
@@ -238,12 +214,12 @@ impl<'a> Reader<'a> {
         };
         Ok(match (name.as_str(), args.len()) {
             ("to_owned" | "clone" | "to_vec" | "into_owned", 0) => {
-                if name == "clone" && matches!(array.own, Own::Borrowed(_)) {
-                    return Ok(Value::Nd(array.clone()));
-                }
-                let copy = self.nd_map(array, &[array.clone()], span, &mut |reader, places| {
-                    reader.nd_num(&places[0], span)
-                })?;
+                let copy = self.nd_map(
+                    array,
+                    std::slice::from_ref(array),
+                    span,
+                    &mut |reader, places| reader.nd_num(&places[0], span),
+                )?;
                 match copy {
                     Value::Nd(copy) if name == "to_vec" => self.nd_vec(&copy),
                     copy => copy,
@@ -253,15 +229,20 @@ impl<'a> Reader<'a> {
             ("mapv" | "map" | "mapv_into", 1) => {
                 let function = function(self, args)?;
                 let by_ref = name == "map";
-                self.nd_map(array, &[array.clone()], span, &mut |reader, places| {
-                    let item = reader.nd_closure_arg(&places[0], by_ref, false, span)?;
-                    let value = reader.apply(&function, vec![item], span)?;
-                    reader.num(value, span)
-                })?
+                self.nd_map(
+                    array,
+                    std::slice::from_ref(array),
+                    span,
+                    &mut |reader, places| {
+                        let item = reader.nd_closure_arg(&places[0], by_ref, false, span)?;
+                        let value = reader.apply(&function, vec![item], span)?;
+                        reader.num(value, span)
+                    },
+                )?
             }
             ("mapv_inplace", 1) => {
                 let function = function(self, args)?;
-                self.nd_zip(&[array.clone()], span, &mut |reader, places| {
+                self.nd_zip(std::slice::from_ref(array), span, &mut |reader, places| {
                     let item = reader.nd_closure_arg(&places[0], false, false, span)?;
                     let value = reader.apply(&function, vec![item], span)?;
                     reader.write(&places[0], value, span)
@@ -271,7 +252,7 @@ impl<'a> Reader<'a> {
             ("map_inplace" | "for_each", 1) => {
                 let function = function(self, args)?;
                 let mutable = name == "map_inplace";
-                self.nd_zip(&[array.clone()], span, &mut |reader, places| {
+                self.nd_zip(std::slice::from_ref(array), span, &mut |reader, places| {
                     let item = reader.nd_closure_arg(&places[0], true, mutable, span)?;
                     reader.apply(&function, vec![item], span)?;
                     Ok(())
@@ -294,7 +275,7 @@ impl<'a> Reader<'a> {
             }
             ("fill", 1) => {
                 let num = self.held_num(args.remove(0), "fill", span)?;
-                self.nd_zip(&[array.clone()], span, &mut |reader, places| {
+                self.nd_zip(std::slice::from_ref(array), span, &mut |reader, places| {
                     reader.write(&places[0], Value::Scalar(num.clone()), span)
                 })?;
                 Value::Unit
@@ -352,7 +333,7 @@ impl<'a> Reader<'a> {
             ("fold", 2) => {
                 let function = function(self, args)?;
                 let storage = self.storage("acc", args.remove(0), span)?;
-                self.nd_zip(&[array.clone()], span, &mut |reader, places| {
+                self.nd_zip(std::slice::from_ref(array), span, &mut |reader, places| {
                     let so_far = reader.read_value(storage.clone())?;
                     let item = reader.nd_closure_arg(&places[0], true, false, span)?;
                     let next = reader.apply(&function, vec![so_far, item], span)?;
@@ -427,9 +408,12 @@ impl<'a> Reader<'a> {
 
     /// A new array with the same elements.
     pub(super) fn nd_copy(&mut self, array: &NdArray, span: Span) -> Lift<NdArray> {
-        let copy = self.nd_map(array, &[array.clone()], span, &mut |reader, places| {
-            reader.nd_num(&places[0], span)
-        })?;
+        let copy = self.nd_map(
+            array,
+            std::slice::from_ref(array),
+            span,
+            &mut |reader, places| reader.nd_num(&places[0], span),
+        )?;
         match copy {
             Value::Nd(copy) => Ok(copy),
             other => Err(self.wrong_kind(span, &other, "an array")),
@@ -463,7 +447,7 @@ impl<'a> Reader<'a> {
             ty,
         };
         let total = self.cell(name, start);
-        self.nd_zip(&[array.clone()], span, &mut |reader, places| {
+        self.nd_zip(std::slice::from_ref(array), span, &mut |reader, places| {
             let item = reader.nd_num(&places[0], span)?;
             let so_far = Num {
                 expr: Expr::Var(total),
@@ -514,126 +498,7 @@ impl<'a> Reader<'a> {
         Ok(sum)
     }
 
-    fn nd_dot(&mut self, a: &NdArray, b: &NdArray, span: Span) -> Lift<Value> {
-        match (a.axes.len(), b.axes.len()) {
-            (1, 1) => {
-                let ty = self.elem_ty(a.buf);
-                self.unify(ty, self.elem_ty(b.buf), span)?;
-                let b = self.nd_fit(b, a, span)?;
-                let zero = self.open_zero(ty);
-                let start = Num {
-                    expr: self.settle(zero),
-                    ty,
-                };
-                let total = self.cell("sum", start);
-                self.nd_zip(&[a.clone(), b], span, &mut |reader, places| {
-                    let x = reader.nd_num(&places[0], span)?;
-                    let y = reader.nd_num(&places[1], span)?;
-                    let product = reader.arithmetic(BinaryOp::Mul, x, y, span)?;
-                    let so_far = Num {
-                        expr: Expr::Var(total),
-                        ty,
-                    };
-                    let next = reader.arithmetic(BinaryOp::Add, so_far, product, span)?;
-                    reader.emit(Stmt::Assign {
-                        var: total,
-                        value: next.expr,
-                    });
-                    Ok(())
-                })?;
-                Ok(Value::scalar(Expr::Var(total), ty))
-            }
-            (2, 1) => self.nd_rows(a, &[a.axes[0].clone()], span, &mut |reader, row| {
-                reader.nd_dot(&row, b, span)
-            }),
-            (1, 2) => {
-                let mut turned = b.clone();
-                turned.axes.reverse();
-                let outer = turned.axes[0].clone();
-                self.nd_rows(&turned, &[outer], span, &mut |reader, column| {
-                    reader.nd_dot(a, &column, span)
-                })
-            }
-            (2, 2) => self.nd_matmul(a, b, span),
-            _ => Err(self.unknown(span, "the product of these arrays")),
-        }
-    }
-
-    /// A new array of one axis: a number computed from every part along the first axis.
-    fn nd_rows(
-        &mut self,
-        array: &NdArray,
-        outer: &[(Expr, Expr)],
-        span: Span,
-        compute: &mut dyn FnMut(&mut Reader<'a>, NdArray) -> Lift<Value>,
-    ) -> Lift<Value> {
-        let ty = self.types.open(Class::Any);
-        let extents = outer.iter().map(|(len, _)| len.clone()).collect();
-        let result = self.nd_new(extents, ty, None, span)?;
-        let letter = self.letter();
-        let (len, stride) = array.axes[0].clone();
-        self.loops.push(super::reader::LoopFrame {
-            ir_loops: 1,
-            ..Default::default()
-        });
-        let buf = result.buf;
-        let done = self.for_loop(&letter, (Expr::index(0), len, 1), &mut |reader, i| {
-            let mut row = array.clone();
-            row.axes.remove(0);
-            let moved = fold::binary(BinaryOp::Mul, i.clone(), stride.clone());
-            row.offset = fold::binary(BinaryOp::Add, row.offset, moved);
-            let value = compute(reader, row)?;
-            let num = reader.num(value, span)?;
-            reader.store(buf, i, num, span)
-        });
-        self.loops.pop();
-        done?;
-        Ok(Value::Nd(result))
-    }
-
-    /// The matrix product, row by row: `c[i, :] += a[i, k] * b[k, :]`.
-    fn nd_matmul(&mut self, a: &NdArray, b: &NdArray, span: Span) -> Lift<Value> {
-        let ty = self.elem_ty(a.buf);
-        self.unify(ty, self.elem_ty(b.buf), span)?;
-        let (x, y) = (a.axes[1].0.clone(), b.axes[0].0.clone());
-        if !self.equal(&x, &y) {
-            self.learn_equal(&x, &y)?;
-            let differ = self.decide(CompareOp::Ne, x, y);
-            self.panic_if(differ);
-        }
-        let zero = self.open_zero(ty);
-        let zero = self.settle(zero);
-        let extents = vec![a.axes[0].0.clone(), b.axes[1].0.clone()];
-        let result = self.nd_new(extents, ty, Some(zero), span)?;
-        let (rows, inner) = (a.axes[0].clone(), a.axes[1].clone());
-        let target = result.clone();
-        self.nd_counted("i", rows.0, &mut |reader, i| {
-            let moved = fold::binary(BinaryOp::Mul, i.clone(), rows.1.clone());
-            let start = fold::binary(BinaryOp::Add, a.offset.clone(), moved);
-            let Value::Nd(out) = reader.nd_item(&target, i, true) else {
-                return Err(reader.unknown(span, "this product"));
-            };
-            reader.nd_counted("k", inner.0.clone(), &mut |reader, k| {
-                let moved = fold::binary(BinaryOp::Mul, k.clone(), inner.1.clone());
-                let at = fold::binary(BinaryOp::Add, start.clone(), moved);
-                let left = reader.load(a.buf, at);
-                let left = reader.stable("left", left);
-                let Value::Nd(row) = reader.nd_item(b, k, false) else {
-                    return Err(reader.unknown(span, "this product"));
-                };
-                reader.nd_zip(&[out.clone(), row], span, &mut |reader, places| {
-                    let so_far = reader.nd_num(&places[0], span)?;
-                    let right = reader.nd_num(&places[1], span)?;
-                    let product = reader.arithmetic(BinaryOp::Mul, left.clone(), right, span)?;
-                    let value = reader.arithmetic(BinaryOp::Add, so_far, product, span)?;
-                    reader.write(&places[0], Value::Scalar(value), span)
-                })
-            })
-        })?;
-        Ok(Value::Nd(result))
-    }
-
-    fn nd_counted(
+    pub(super) fn nd_counted(
         &mut self,
         name: &str,
         len: Expr,
@@ -647,251 +512,4 @@ impl<'a> Reader<'a> {
         self.loops.pop();
         result
     }
-
-    /// `Array2::zeros((h, w))` and its like; `None` if it is none.
-    pub(super) fn nd_constructor(
-        &mut self,
-        kind: &str,
-        method: &str,
-        path: &syn::ExprPath,
-        args: &mut Vec<Value>,
-        span: Span,
-    ) -> Lift<Option<Value>> {
-        let rank = kind.strip_prefix("Array").filter(|rest| {
-            rest.is_empty() || (rest.len() == 1 && rest.chars().all(|c| c.is_ascii_digit()))
-        });
-        if rank.is_none() {
-            return Ok(None);
-        }
-        let ty = self.nd_elem_type(path)?;
-        Ok(Some(match (method, args.len()) {
-            ("zeros" | "ones" | "default", 1) => {
-                let extents = self.nd_shape_of(args.remove(0), span)?;
-                let literal = if method == "ones" {
-                    Literal::One
-                } else {
-                    Literal::Zero
-                };
-                let fill = self.literal(literal, span);
-                self.unify(fill.ty, ty, span)?;
-                let fill = self.settle(fill.expr);
-                Value::Nd(self.nd_new(extents, ty, Some(fill), span)?)
-            }
-            ("from_elem", 2) => {
-                let fill = self.held_num(args.remove(1), "fill", span)?;
-                self.unify(fill.ty, ty, span)?;
-                let extents = self.nd_shape_of(args.remove(0), span)?;
-                Value::Nd(self.nd_new(extents, ty, Some(fill.expr), span)?)
-            }
-            ("from_shape_fn", 2) => {
-                let Some(Value::Callee(function)) = args.pop() else {
-                    return Err(self.unknown(span, "this closure"));
-                };
-                let extents = self.nd_shape_of(args.remove(0), span)?;
-                Value::Nd(self.nd_from_fn(extents, ty, &function, span)?)
-            }
-            ("from_shape_vec", 2) => {
-                let list = args.remove(1);
-                let Some(view) = self.as_view(&list, span)? else {
-                    return Err(self.wrong_kind(span, &list, "a `Vec`"));
-                };
-                let extents = self.nd_shape_of(args.remove(0), span)?;
-                let array = self.contiguous(view.buf, view.offset.clone(), extents, view.own);
-                let len = self.nd_len(&array);
-                self.learn_equal(&len, &view.len)?;
-                Value::Option {
-                    some: self.decide(CompareOp::Eq, len, view.len),
-                    value: Box::new(Value::Nd(array)),
-                }
-            }
-            ("from_vec" | "from" | "from_iter", 1) => {
-                let list = args.remove(0);
-                let view = match self.as_view(&list, span)? {
-                    Some(view) if view.elem == Elem::Scalar => view,
-                    _ => return Err(self.unknown(span, "an array of this")),
-                };
-                let (buf, offset) = (view.buf, view.offset.clone());
-                Value::Nd(self.contiguous(buf, offset, vec![view.len.clone()], view.own))
-            }
-            _ => return Ok(None),
-        }))
-    }
-
-    fn nd_from_fn(
-        &mut self,
-        extents: Vec<Expr>,
-        ty: Ty,
-        function: &Callee,
-        span: Span,
-    ) -> Lift<NdArray> {
-        let array = self.nd_new(extents, ty, None, span)?;
-        self.nd_fill_axis(&array.clone(), &array, Vec::new(), function, span)?;
-        Ok(array)
-    }
-
-    fn nd_fill_axis(
-        &mut self,
-        whole: &NdArray,
-        rest: &NdArray,
-        at: Vec<Expr>,
-        function: &Callee,
-        span: Span,
-    ) -> Lift<()> {
-        if rest.axes.is_empty() {
-            let mut indices: Vec<Value> = at
-                .into_iter()
-                .map(|index| Value::Scalar(usize_num(index)))
-                .collect();
-            let arg = if indices.len() == 1 {
-                indices.remove(0)
-            } else {
-                Value::Tuple(indices)
-            };
-            let value = self.apply(function, vec![arg], span)?;
-            let num = self.num(value, span)?;
-            return self.store(rest.buf, rest.offset.clone(), num, span);
-        }
-        let letter = ["i", "j", "k", "l"][at.len().min(3)];
-        let len = rest.axes[0].0.clone();
-        self.nd_counted(letter, len, &mut |reader, i| {
-            let mut part = rest.clone();
-            let (_, stride) = part.axes.remove(0);
-            let moved = fold::binary(BinaryOp::Mul, i.clone(), stride);
-            part.offset = fold::binary(BinaryOp::Add, part.offset, moved);
-            let mut at = at.clone();
-            at.push(i);
-            reader.nd_fill_axis(whole, &part, at, function, span)
-        })
-    }
-
-    /// The element type in `Array2::<f32>::zeros`.
-    fn nd_elem_type(&mut self, path: &syn::ExprPath) -> Lift<Ty> {
-        for segment in &path.path.segments {
-            if let syn::PathArguments::AngleBracketed(args) = &segment.arguments
-                && let Some(syn::GenericArgument::Type(ty)) = args.args.first()
-                && let super::types::Written::Scalar(scalar) = self.written(ty)?
-            {
-                return Ok(Ty::Known(scalar));
-            }
-        }
-        Ok(self.types.open(Class::Any))
-    }
-
-    /// `Zip::from(a).and(b)..`: the arrays, as a tuple of a struct of its own.
-    pub(super) fn nd_zip_method(
-        &mut self,
-        parts: Vec<Value>,
-        name: &str,
-        args: &mut Vec<Value>,
-        span: Span,
-    ) -> Lift<Value> {
-        match (name, args.len()) {
-            ("and" | "and_broadcast", 1) => {
-                let mut parts = parts;
-                parts.push(args.remove(0));
-                Ok(zip_value(parts))
-            }
-            ("for_each" | "par_for_each" | "apply" | "map_collect" | "apply_collect", 1) => {
-                let Some(Value::Callee(function)) = args.pop() else {
-                    return Err(self.unknown(span, "this closure"));
-                };
-                let mut arrays = Vec::with_capacity(parts.len());
-                for part in &parts {
-                    if let Some(array) = self.as_nd(part, span)? {
-                        arrays.push(array);
-                    } else if let Some(view) = self.as_view(part, span)? {
-                        let (buf, offset) = (view.buf, view.offset.clone());
-                        arrays.push(self.contiguous(buf, offset, vec![view.len], view.own));
-                    } else if let Value::Iter(iter) = part
-                        && let Iter::Axis { array, .. } = &**iter
-                    {
-                        return self.nd_zip_parts(&parts, array.clone(), &function, span);
-                    } else {
-                        return Err(self.unknown(span, "this part of a `Zip`"));
-                    }
-                }
-                let collects = name.ends_with("collect");
-                let mutable: Vec<bool> = arrays
-                    .iter()
-                    .map(|array| matches!(array.own, Own::Borrowed(true) | Own::Vec))
-                    .collect();
-                let args_of = |reader: &mut Reader<'a>, places: &[Place]| {
-                    let mut items = Vec::with_capacity(places.len());
-                    for (place, mutable) in places.iter().zip(&mutable) {
-                        items.push(Value::Ref(Box::new(place.clone()), *mutable));
-                    }
-                    reader.apply(&function, items, span)
-                };
-                if collects {
-                    let like = arrays[0].clone();
-                    return self.nd_map(&like, &arrays, span, &mut |reader, places| {
-                        let value = args_of(reader, places)?;
-                        reader.num(value, span)
-                    });
-                }
-                self.nd_zip(&arrays, span, &mut |reader, places| {
-                    args_of(reader, places)?;
-                    Ok(())
-                })?;
-                Ok(Value::Unit)
-            }
-            _ => Err(self.unknown(span, format!("`{name}` of a `Zip`"))),
-        }
-    }
-
-    /// A `Zip` over rows and the like: one loop over all producers.
-    fn nd_zip_parts(
-        &mut self,
-        parts: &[Value],
-        _first: NdArray,
-        function: &Callee,
-        span: Span,
-    ) -> Lift<Value> {
-        let mut iters = Vec::with_capacity(parts.len());
-        for part in parts {
-            iters.push(match part {
-                Value::Iter(iter) => (**iter).clone(),
-                other => match self.as_nd(other, span)? {
-                    Some(array) if array.axes.len() == 1 => {
-                        let mutable = !matches!(array.own, Own::Borrowed(false));
-                        Iter::Axis { array, mutable }
-                    }
-                    _ => return Err(self.unknown(span, "this part of a `Zip`")),
-                },
-            });
-        }
-        let Some(len) = self.length(&iters[0], span)? else {
-            return Err(self.unknown(span, "this `Zip`"));
-        };
-        for iter in &iters[1..] {
-            let Some(other) = self.length(iter, span)? else {
-                return Err(self.unknown(span, "this `Zip`"));
-            };
-            if !self.equal(&len, &other) {
-                self.learn_equal(&len, &other)?;
-                let differ = self.decide(CompareOp::Ne, len.clone(), other);
-                self.panic_if(differ);
-            }
-        }
-        let letter = self.letter();
-        self.nd_counted(&letter, len, &mut |reader, k| {
-            let mut items = Vec::with_capacity(iters.len());
-            for iter in &iters {
-                items.push(reader.item(iter, k.clone(), span)?);
-            }
-            reader.apply(function, items, span)?;
-            Ok(())
-        })?;
-        Ok(Value::Unit)
-    }
-}
-
-/// A `Zip` of these.
-pub(super) fn zip_value(parts: Vec<Value>) -> Value {
-    let fields = parts
-        .into_iter()
-        .enumerate()
-        .map(|(i, part)| (i.to_string(), part))
-        .collect();
-    Value::Struct("ndarray::Zip".to_owned(), fields)
 }

@@ -101,7 +101,7 @@ impl Reader<'_> {
                 names: &names,
                 span,
             };
-            self.bind_source(&binder, &param.pattern, &param.form, i, Access::Owned)?;
+            self.bind_source(&binder, &param.pattern, &param.form, Access::Owned)?;
         }
         Ok(())
     }
@@ -111,17 +111,16 @@ impl Reader<'_> {
         binder: &Binder<'_>,
         pattern: &Pattern,
         form: &Form,
-        index: usize,
         access: Access,
     ) -> Lift<()> {
         match (pattern, form) {
             (Pattern::Unnamed, _) => Ok(()),
             (Pattern::Tuple(_), Form::Ref { mutable, inner }) => {
-                self.bind_source(binder, pattern, inner, index, access.behind(*mutable))
+                self.bind_source(binder, pattern, inner, access.behind(*mutable))
             }
             (Pattern::Tuple(patterns), Form::Tuple(items)) => {
                 for (pattern, item) in patterns.iter().zip(items) {
-                    self.bind_source(binder, pattern, item, index, access)?;
+                    self.bind_source(binder, pattern, item, access)?;
                 }
                 Ok(())
             }
@@ -236,7 +235,7 @@ impl Reader<'_> {
                         choice.0.insert(0, i);
                     }
                     // The owner of a `Vec` may do more with it than who borrows a slice.
-                    fields.push((field.name.clone(), owned_field(&field.form, access, value)));
+                    fields.push((field.name.clone(), owned_field(&field.form, value)));
                 }
                 Value::Struct(short_name(&record.path), fields)
             }
@@ -286,13 +285,13 @@ impl Reader<'_> {
     /// A `usize` leaf as the dimension of its name.
     fn size_leaf(&mut self, name: &str) -> Expr {
         let dim = self.table.named(name);
-        Expr::Dim(dim)
+        self.dim(dim)
     }
 
     fn scalar_param(&mut self, name: &str, var: VarId, scalar: Scalar) -> Value {
         let expr = match self.table.find(name) {
-            Some(dim) if scalar == Scalar::Usize => Expr::Dim(dim),
-            Some(dim) => Expr::Cast(scalar, Box::new(Expr::Dim(dim))),
+            Some(dim) if scalar == Scalar::Usize => self.dim(dim),
+            Some(dim) => Expr::Cast(scalar, Box::new(self.dim(dim))),
             None => Expr::Var(var),
         };
         Value::scalar(expr, Ty::Known(scalar))
@@ -487,14 +486,12 @@ impl Reader<'_> {
 }
 
 /// A field that the owner of the struct owns, too.
-fn owned_field(form: &Form, access: Access, value: Value) -> Value {
+fn owned_field(form: &Form, value: Value) -> Value {
     match (form, value) {
-        (Form::Vec(_) | Form::Boxed(_), Value::View(view)) if access != Access::Borrowed(false) => {
-            Value::View(View {
-                own: Own::Vec,
-                ..view
-            })
-        }
+        (Form::Vec(_) | Form::Boxed(_), Value::View(view)) => Value::View(View {
+            own: Own::Vec,
+            ..view
+        }),
         (Form::Array(..), Value::View(view)) => Value::View(View {
             own: Own::Array,
             ..view

@@ -247,7 +247,13 @@ impl Reader<'_> {
     pub(super) fn element(&mut self, view: &View, index: Expr) -> Lift<Place> {
         // A buffer is checked against its own length by whoever runs the program; a stretch of
         // it must be checked against its own.
-        if !self.is_whole(view) && self.is_stable(&index) {
+        let surely = match (self.most(&index), fold::as_int(&view.len)) {
+            (Some(most), Some(len)) => most < len,
+            _ => false,
+        };
+        if surely {
+            // Such as a byte, into a table of 256.
+        } else if !self.is_whole(view) && self.is_stable(&index) {
             if !self.lt(&index, &view.len) {
                 let out = self.decide(CompareOp::Ge, index.clone(), view.len.clone());
                 self.panic_if(out);
@@ -262,8 +268,7 @@ impl Reader<'_> {
             Elem::Scalar => Place::Elem(view.buf, offset),
             Elem::Record(record) => {
                 let offset = self.stable_index("at", offset);
-                let mutable = self.is_writable(view);
-                Place::Temp(Box::new(self.record_item(record, &offset, mutable)))
+                Place::Temp(Box::new(self.record_item(record, &offset)))
             }
             Elem::Array(inner, len) => Place::Sub(View {
                 buf: view.buf,

@@ -338,6 +338,21 @@ impl Reader<'_> {
         }
     }
 
+    /// An index that runs over an extent of one array, into another one: the extents are taken to
+    /// be equal, if one of them is that of a parameter without a shape.
+    pub(super) fn learn_extent(&mut self, index: &Expr, len: &Expr) -> Lift<()> {
+        let (index, len) = (self.poly(index), self.poly(len));
+        let Some(most) = self.greatest(&index) else {
+            return Ok(());
+        };
+        if let ([Atom::Dim(_)], [dim @ Atom::Dim(_)]) = (&len.atoms()[..], &most.atoms()[..])
+            && let Some(refinement) = self.table.equate(&len, &Poly::atom(*dim))
+        {
+            return Err(Interrupt::Refine(refinement));
+        }
+        Ok(())
+    }
+
     /// Notes that `index` of `buf` is accessed, whatever the data.
     pub(super) fn reach(&mut self, buf: BufId, index: &Expr) {
         let Some(&param) = self.buf_params.get(&buf) else {

@@ -11,35 +11,22 @@ use proc_macro2::Span;
 
 use super::error::{Interrupt, Lift, SourceSpan, Unliftable};
 use super::items::Items;
+pub(super) use super::literals::Literal;
 use super::poly::Poly;
 use super::returning::ReturnedVec;
 use super::shapes::ShapeTable;
-use super::types::{Class, Ty, TypeTable, Written};
+use super::types::{Ty, TypeTable, Written};
 use super::value::{Elem, Env, Num, Own, SlotId, Value, View};
 use super::{KernelRequest, fold};
 use crate::ir::{BinaryOp, BufId, BufRole, Const, Expr, Func, Program, Stmt, StoreHint, VarId};
 use pragma_spec::Shape;
 
 /// Variable ids from here on stand for literals whose type is still open.
-const LITERALS: u32 = 1 << 30;
+pub(super) const LITERALS: u32 = 1 << 30;
 /// Expressions nested deeper than this are refused rather than risking the stack.
 const MAX_DEPTH: usize = 160;
 /// Functions that grow beyond this many statements when helpers are inlined are refused.
 const MAX_STATEMENTS: usize = 20_000;
-
-/// A literal without a type of its own.
-#[derive(Clone, Debug)]
-pub(super) enum Literal {
-    Int(i128),
-    /// The decimal text, to be rounded once its type is known.
-    Float(String),
-    /// Zero of any type.
-    Zero,
-    /// What `sum` starts from: `0`, or `-0.0`, which leaves every float as it is.
-    SumStart,
-    /// What `product` starts from.
-    One,
-}
 
 /// Where `return` goes.
 #[derive(Clone, Debug)]
@@ -136,10 +123,16 @@ pub(super) struct Reader<'a> {
     pub(super) returned: Vec<ReturnedVec>,
     /// Buffers that are the result of one version of the body, and that of the first version.
     pub(super) same_result: Vec<(BufId, BufId)>,
+    /// What lists that began empty turned out to be made of.
+    pub(super) made_of: BTreeMap<BufId, Elem>,
+    /// Leaves whose owners are exchanged at the end.
+    pub(super) swaps: Vec<(String, String)>,
     /// Scalar parameters and what their leaves are called.
     pub(super) scalar_leaves: BTreeMap<VarId, String>,
     /// Parameters whose variants may be told apart before the body.
     pub(super) choices: Vec<super::params::Choice>,
+    /// Whether nothing but exchanges of owners follows in the kernel.
+    pub(super) last_statement: bool,
     /// Whether the call being read stands under a `?` that ends the kernel.
     pub(super) failing: bool,
     pub(super) depth: usize,
@@ -184,8 +177,11 @@ impl<'a> Reader<'a> {
             complete: BTreeSet::new(),
             returned: Vec::new(),
             same_result: Vec::new(),
+            made_of: BTreeMap::new(),
+            swaps: Vec::new(),
             scalar_leaves: BTreeMap::new(),
             choices: Vec::new(),
+            last_statement: false,
             failing: false,
             depth: 0,
             emitted: 0,
@@ -299,6 +295,14 @@ impl<'a> Reader<'a> {
     /// Declares an immutable variable with this value.
     pub(super) fn let_named(&mut self, name: &str, num: Num) -> Num {
         let var = self.var(name, num.ty, false);
+        // `let i = (x & 255) as usize`
+        if self.types.resolve(num.ty) == Ty::Known(Scalar::Usize)
+            && let Some(most) = self.most(&num.expr)
+            && most < 1 << 48
+        {
+            let bounds = (Poly::constant(0), Poly::constant(most));
+            self.bounds.insert(var, bounds);
+        }
         self.emit(Stmt::Let {
             var,
             value: num.expr,
@@ -419,75 +423,6 @@ impl<'a> Reader<'a> {
         let slot = self.slot(value);
         self.env = self.env.bind(name, slot);
         slot
-    }
-
-    // Literals.
-
-    /// A literal whose type is open.
-    pub(super) fn literal(&mut self, literal: Literal, span: Span) -> Num {
-        let class = match literal {
-            Literal::Int(_) => Class::Int,
-            Literal::Float(_) => Class::Float,
-            Literal::Zero | Literal::SumStart | Literal::One => Class::Any,
-        };
-        let ty = self.types.open(class);
-        self.literals.push((literal, ty, span));
-        Num {
-            expr: Expr::Var(VarId(LITERALS + self.literals.len() as u32 - 1)),
-            ty,
-        }
-    }
-
-    /// The literal that `expr` stands for.
-    pub(super) fn as_literal(&self, expr: &Expr) -> Option<&(Literal, Ty, Span)> {
-        match expr {
-            Expr::Var(var) => self.literals.get(var.0.checked_sub(LITERALS)? as usize),
-            _ => None,
-        }
-    }
-
-    /// A constant of a settled type, if the literal fits it.
-    pub(super) fn constant(literal: &Literal, scalar: Scalar) -> Option<Const> {
-        match literal {
-            Literal::Int(value) if scalar.is_integer() => {
-                fold::in_range(*value, scalar).then_some(Const::Int(scalar, *value))
-            }
-            Literal::Float(text) => match scalar {
-                Scalar::F32 => text
-                    .parse::<f32>()
-                    .ok()
-                    .map(|value| Const::Float(scalar, f64::from(value))),
-                Scalar::F64 => text.parse().ok().map(|value| Const::Float(scalar, value)),
-                _ => None,
-            },
-            Literal::Int(_) => None,
-            Literal::Zero if scalar == Scalar::Bool => Some(Const::Bool(false)),
-            Literal::Zero | Literal::SumStart | Literal::One => {
-                let (int, float) = match literal {
-                    Literal::SumStart => (0, -0.0),
-                    Literal::One => (1, 1.0),
-                    _ => (0, 0.0),
-                };
-                if scalar.is_integer() {
-                    Some(Const::Int(scalar, int))
-                } else {
-                    scalar.is_float().then_some(Const::Float(scalar, float))
-                }
-            }
-        }
-    }
-
-    /// `expr` with the literals in it whose types are known by now made constants.
-    pub(super) fn settle(&self, expr: Expr) -> Expr {
-        expr.map(&mut |part| {
-            let Some((literal, ty, _)) = self.as_literal(&part) else {
-                return part;
-            };
-            match self.types.resolve(*ty) {
-                Ty::Known(scalar) => Self::constant(literal, scalar).map_or(part, Expr::Const),
-                Ty::Open(_) => part,
-            }
-        })
     }
 
     // Values.

@@ -14,16 +14,11 @@ use crate::ir::{BinaryOp, BufId, Expr};
 
 impl Reader<'_> {
     /// Element `at` of a list of records, as a place: its fields are where they lie.
-    pub(super) fn record_item(
-        &mut self,
-        record: &Rc<RecordElem>,
-        at: &Expr,
-        mutable: bool,
-    ) -> Value {
+    pub(super) fn record_item(&mut self, record: &Rc<RecordElem>, at: &Expr) -> Value {
         let mut parts = Vec::with_capacity(record.fields.len());
         for (name, field) in &record.fields {
             let value = match field {
-                RecordField::Record(inner) => self.record_item(inner, at, mutable),
+                RecordField::Record(inner) => self.record_item(inner, at),
                 RecordField::Numbers {
                     buf,
                     stride,
@@ -105,10 +100,10 @@ impl Reader<'_> {
         let range = (Expr::index(0), to.len.clone(), 1);
         self.for_loop("i", range, &mut |reader, i| {
             let at = fold::binary(BinaryOp::Add, from.offset.clone(), i.clone());
-            let item = reader.record_item(b, &at, false);
+            let item = reader.record_item(b, &at);
             let item = reader.read_value(item)?;
             let at = fold::binary(BinaryOp::Add, to.offset.clone(), i);
-            let place = reader.record_item(a, &at, true);
+            let place = reader.record_item(a, &at);
             reader.write_parts(&place, item, span)
         })
     }

@@ -398,7 +398,8 @@ impl Reader<'_> {
             let len = self.simplify(len);
             let buf = self.alloc("collected", ty, len.clone(), None, span)?;
             self.complete.insert(buf);
-            let view = Self::whole(buf, len.clone(), Own::Vec);
+            let mut view = Self::whole(buf, len.clone(), Own::Vec);
+            let count = len.clone();
             self.loops.push(super::reader::LoopFrame {
                 ir_loops: 1,
                 ..Default::default()
@@ -406,11 +407,19 @@ impl Reader<'_> {
             // A plain range keeps its own counter inside `item`.
             let result = self.for_loop("i", (Expr::index(0), len, 1), &mut |reader, k| {
                 let item = reader.item(iter, k.clone(), span)?;
+                let item = reader.target(item, span)?;
+                if let Some(elem) = reader.elem_for(&view, &item) {
+                    view.elem = elem;
+                    return reader.put(&view, k, item, span);
+                }
                 let item = reader.num(item, span)?;
                 reader.store(buf, k, item, span)
             });
             self.loops.pop();
             result?;
+            if view.elem != Elem::Scalar {
+                self.grow(&view, &count);
+            }
             return Ok(Value::View(view));
         }
         let vec = self.empty_vec("collected", ty, span)?;

@@ -205,8 +205,8 @@ impl Reader<'_> {
         let role = self.program.buf(view.buf).role;
         let table = self.tables.values().any(|table| table.buf == view.buf);
         let taken = self.returned.iter().any(|other| other.buf == view.buf);
-        let whole = view.offset == Expr::index(0)
-            && self.local_lens.get(&view.buf).is_none_or(|all| *all == len);
+        let all = self.local_lens.get(&view.buf).cloned();
+        let whole = view.offset == Expr::index(0) && all.is_none_or(|all| self.equal(&all, &len));
         let view = if role == BufRole::Local && whole && !table && !taken {
             view
         } else {

@@ -8,7 +8,7 @@ use super::fold;
 use super::poly::Poly;
 use super::reader::{Reader, usize_num};
 use super::types::Ty;
-use super::value::Value;
+use super::value::{Elem, Value};
 use crate::ir::{BinaryOp, Expr, Loop, Mark, Stmt, VarId};
 
 impl<'a> Reader<'a> {
@@ -26,6 +26,34 @@ impl<'a> Reader<'a> {
         let saved = self.clone();
         let mark = self.program.vars.len();
         self.one_loop(name, (&lo, &hi, step), None, read)?;
+        // An empty list that got its first item in there: read again, knowing what it holds.
+        let mut before = before;
+        let mut saved = saved;
+        let known: Vec<usize> = before
+            .iter()
+            .enumerate()
+            .filter(|(_, value)| {
+                matches!(value, Value::View(view)
+                if view.elem == Elem::Scalar && self.made_of.contains_key(&view.buf))
+            })
+            .map(|(slot, _)| slot)
+            .collect();
+        if !known.is_empty() {
+            let (types, made_of) = (self.types.clone(), self.made_of.clone());
+            let table = std::mem::take(&mut self.table);
+            *self = saved.clone();
+            (self.types, self.table, self.made_of) = (types, table, made_of);
+            for slot in known {
+                if let Value::View(view) = &mut self.slots[slot]
+                    && let Some(elem) = self.made_of.get(&view.buf)
+                {
+                    view.elem = elem.clone();
+                }
+            }
+            before = self.slots.clone();
+            saved = self.clone();
+            self.one_loop(name, (&lo, &hi, step), None, read)?;
+        }
         let after: Vec<Value> = self.slots.iter().take(before.len()).cloned().collect();
         if after == before {
             let cursors = self.cursors(&before, mark);

@@ -23,6 +23,8 @@ pub(super) enum Origin {
     Len,
     /// A length divided: the number of rows.
     Derived,
+    /// An extent of an array, which is a parameter of its own: `x.shape.0`.
+    Extent,
 }
 
 /// One dimension.
@@ -111,6 +113,44 @@ impl ShapeTable {
         }
     }
 
+    /// A size with what is known of the dimensions in it put in.
+    pub(super) fn known_extent(&self, extent: &DimExpr) -> DimExpr {
+        let both = |a: &DimExpr, b: &DimExpr| {
+            (
+                Box::new(self.known_extent(a)),
+                Box::new(self.known_extent(b)),
+            )
+        };
+        match extent {
+            DimExpr::Dim(name) => {
+                let value = self
+                    .find(name)
+                    .and_then(|dim| self.dims[dim].value.as_ref())
+                    .map(|value| self.resolve(value));
+                value
+                    .and_then(|value| self.dim_expr(&value))
+                    .unwrap_or_else(|| extent.clone())
+            }
+            DimExpr::Const(_) => extent.clone(),
+            DimExpr::Add(a, b) => {
+                let (a, b) = both(a, b);
+                DimExpr::Add(a, b)
+            }
+            DimExpr::Sub(a, b) => {
+                let (a, b) = both(a, b);
+                DimExpr::Sub(a, b)
+            }
+            DimExpr::Mul(a, b) => {
+                let (a, b) = both(a, b);
+                DimExpr::Mul(a, b)
+            }
+            DimExpr::Div(a, b) => {
+                let (a, b) = both(a, b);
+                DimExpr::Div(a, b)
+            }
+        }
+    }
+
     /// Adds the buffer parameter `param`.
     /// Its elements are `inner` numbers each; it may be a `twin`: the elements of another one, of
     /// so many numbers each, as numbers of another type.
@@ -175,7 +215,8 @@ impl ShapeTable {
     /// Whether `dim` may still be found to be something else.
     pub(super) fn is_free(&self, dim: usize) -> bool {
         self.dims.get(dim).is_some_and(|entry| {
-            entry.value.is_none() && matches!(entry.origin, Origin::Len | Origin::Derived)
+            entry.value.is_none()
+                && matches!(entry.origin, Origin::Len | Origin::Derived | Origin::Extent)
         })
     }
 
@@ -209,7 +250,13 @@ impl ShapeTable {
         dims.sort_by_key(|dim| {
             let entry = &self.dims[*dim];
             let derived = entry.origin == Origin::Derived;
-            (entry.hint.is_some(), derived, std::cmp::Reverse(*dim))
+            let extent = entry.origin == Origin::Extent;
+            (
+                extent,
+                entry.hint.is_some(),
+                derived,
+                std::cmp::Reverse(*dim),
+            )
         });
         for dim in dims {
             let Some((factor, rest)) = diff.split_linear(Atom::Dim(dim)) else {
@@ -220,6 +267,7 @@ impl ShapeTable {
                 && !self.mentions(&value, dim)
                 && !self.mentions(&factor, dim)
                 && value.as_constant().is_none_or(|value| value >= 1)
+                && (self.dims[dim].origin != Origin::Extent || is_one_dim(&value))
             {
                 return Some(Refinement::Is(dim, value));
             }
@@ -271,7 +319,11 @@ impl ShapeTable {
         };
         let uses = |poly: &Poly| self.mentions(poly, dim);
         let alone = *len == Poly::atom(Atom::Dim(dim));
-        (alone && self.is_free(dim) && !uses(divisor) && !uses(plus)).then(|| {
+        let extent = self
+            .dims
+            .get(dim)
+            .is_some_and(|d| d.origin == Origin::Extent);
+        (alone && !extent && self.is_free(dim) && !uses(divisor) && !uses(plus)).then(|| {
             Refinement::Multiple {
                 dim,
                 divisor: divisor.clone(),
@@ -327,11 +379,12 @@ impl ShapeTable {
         used.extend(
             self.dims
                 .iter()
-                .filter(|dim| matches!(dim.origin, Origin::Given | Origin::Param))
+                .filter(|dim| matches!(dim.origin, Origin::Given | Origin::Param | Origin::Extent))
                 .map(|dim| dim.name.clone()),
         );
         for dim in 0..self.dims.len() {
-            if !self.is_free(dim) || !self.at_least_one(dim) {
+            let extent = self.dims[dim].origin == Origin::Extent;
+            if extent || !self.is_free(dim) || !self.at_least_one(dim) {
                 continue;
             }
             let defaults: &[&str] = match self.dims[dim].origin {
@@ -415,4 +468,9 @@ impl ShapeTable {
         }
         Some(Shape(extents))
     }
+}
+
+/// Whether it is a dimension and nothing else.
+fn is_one_dim(poly: &Poly) -> bool {
+    matches!(poly.atoms()[..], [atom @ Atom::Dim(_)] if *poly == Poly::atom(atom))
 }

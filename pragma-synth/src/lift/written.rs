@@ -72,8 +72,11 @@ impl Reader<'_> {
                 }
                 "Option" | "Result" => return Ok(Written::Option(Box::new(argument(self)?))),
                 "Self" => {
-                    let kind = self.frame().self_type.clone();
-                    return Ok(Written::Named(kind.unwrap_or_default()));
+                    let kind = self.frame().self_type.clone().unwrap_or_default();
+                    return Ok(match kind.parse::<Scalar>() {
+                        Ok(scalar) => Written::Scalar(scalar),
+                        Err(_) => Written::Named(kind),
+                    });
                 }
                 _ => {}
             }

@@ -19,7 +19,7 @@ mod style;
 
 use std::fmt::Write;
 
-use pragma_spec::{Guard, GuardError, GuardParam, KernelSignature, Scalar, Shape};
+use pragma_spec::{DimExpr, Guard, GuardError, GuardParam, KernelSignature, Scalar, Shape};
 
 use crate::emit::scalar::{ScalarStyle, emit_scalar};
 use crate::ir::verify::{VerifyError, verify};
@@ -131,20 +131,17 @@ fn unsupported(program: &Program) -> Option<Scalar> {
 
 /// The guard over the program's dimensions, under the signature's parameter names.
 fn plan(program: &Program, signature: &KernelSignature) -> Result<Guard, GuardError> {
-    let mut params = GuardParam::all(signature);
+    let params = GuardParam::all(signature);
     let mut shapes: Vec<(String, Shape)> = Vec::new();
     for (param, sig) in program.params.iter().zip(&signature.params) {
         match param {
             Param::Buffer(buf) => shapes.push((sig.name.clone(), program.buf(*buf).shape.clone())),
-            // A dimension is found by its own name, whatever the parameter is called.
-            Param::Dim(dim) => {
-                for (name, _) in &mut params {
-                    if *name == sig.name {
-                        name.clone_from(&program.dims[*dim]);
-                    }
-                }
+            // An integer whose value is a dimension of another name.
+            Param::Dim(dim) if program.dims[*dim] != sig.name => {
+                let value = DimExpr::dim(program.dims[*dim].clone());
+                shapes.push((sig.name.clone(), Shape(vec![value])));
             }
-            Param::Scalar(_) => {}
+            Param::Dim(_) | Param::Scalar(_) => {}
         }
     }
     if let [Returned::Buffer(buf)] = program.returns.parts()[..] {
@@ -153,19 +150,11 @@ fn plan(program: &Program, signature: &KernelSignature) -> Result<Guard, GuardEr
     Guard::plan(&program.dims, &params, &shapes)
 }
 
-/// The name under which `dims` takes parameter `i`.
-fn guard_name<'a>(program: &'a Program, signature: &'a KernelSignature, i: usize) -> &'a str {
-    match program.params[i] {
-        Param::Dim(dim) => &program.dims[dim],
-        _ => &signature.params[i].name,
-    }
-}
-
 /// `fn dims(..)`: the dimensions, or `None` where the kernel's guard would refuse.
 fn write_dims(out: &mut String, program: &Program, signature: &KernelSignature, guard: &Guard) {
     out.push_str("fn dims(");
     for (i, param) in program.params.iter().enumerate() {
-        let name = pragma_spec::codegen::param_ident(guard_name(program, signature, i));
+        let name = pragma_spec::codegen::param_ident(&signature.params[i].name);
         let ty = match param {
             Param::Buffer(buf) => format!("&[{}]", program.buf(*buf).elem),
             _ => signature.params[i].kind.elem().to_string(),

@@ -4,6 +4,7 @@
 //! what its attribute would. Beside it stands the text of the programs it is read as.
 //! `PRAGMA_BLESS=1` rewrites those.
 
+mod forms;
 mod meaning;
 mod robust;
 mod support;

@@ -35,6 +35,52 @@ pub enum Arg {
     Failed,
 }
 
+/// The leaves of a native call.
+pub struct Leaves<'a> {
+    names: &'a [String],
+    /// In the order of the signature.
+    pub args: &'a mut [Arg],
+}
+
+/// Types of single numbers.
+pub trait One {
+    fn of(arg: &Arg) -> Self;
+}
+
+/// Types of elements.
+pub trait Many: Sized + Copy {
+    fn of(arg: &Arg) -> Vec<Self>;
+    fn put(values: Vec<Self>) -> Arg;
+}
+
+impl Leaves<'_> {
+    fn arg(&mut self, name: &str) -> &mut Arg {
+        let at = self.names.iter().position(|leaf| leaf == name);
+        let at = at.unwrap_or_else(|| panic!("no leaf `{name}` in {:?}", self.names));
+        &mut self.args[at]
+    }
+
+    /// The scalar called `name`.
+    pub fn get<T: One>(&mut self, name: &str) -> T {
+        T::of(self.arg(name))
+    }
+
+    /// The elements of the buffer called `name`.
+    pub fn vec<T: Many>(&mut self, name: &str) -> Vec<T> {
+        T::of(self.arg(name))
+    }
+
+    /// Whether there is such a leaf.
+    pub fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|leaf| leaf == name)
+    }
+
+    /// What the function left in the buffer called `name`.
+    pub fn set<T: Many>(&mut self, name: &str, values: Vec<T>) {
+        *self.arg(name) = T::put(values);
+    }
+}
+
 /// Types that parameters have.
 pub trait FromArg<'a> {
     fn from_arg(arg: &'a mut Arg) -> Self;
@@ -103,6 +149,35 @@ macro_rules! scalars {
                 vec![Arg::$one(self.into_one())]
             }
         }
+        impl One for $ty {
+            fn of(arg: &Arg) -> Self {
+                match arg {
+                    Arg::$one(value) => *value as $ty,
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        impl Many for $ty {
+            fn of(arg: &Arg) -> Vec<Self> {
+                match arg {
+                    Arg::$many(values) => values.clone(),
+                    other => panic!("{other:?}"),
+                }
+            }
+            fn put(values: Vec<Self>) -> Arg {
+                Arg::$many(values)
+            }
+        }
+        impl<const N: usize> IntoArgs for [$ty; N] {
+            fn into_args(self) -> Vec<Arg> {
+                vec![Arg::$many(self.to_vec())]
+            }
+        }
+        impl<const N: usize> IntoArgs for Vec<[$ty; N]> {
+            fn into_args(self) -> Vec<Arg> {
+                vec![Arg::$many(self.concat())]
+            }
+        }
         impl IntoArgs for Vec<$ty> {
             fn into_args(self) -> Vec<Arg> {
                 vec![Arg::$many(self)]
@@ -150,6 +225,12 @@ impl<'a> FromArg<'a> for &'a mut [bool] {
             Arg::Bools(values) => values,
             other => panic!("{other:?}"),
         }
+    }
+}
+
+impl One for bool {
+    fn of(arg: &Arg) -> Self {
+        matches!(arg, Arg::Bool(true))
     }
 }
 
@@ -324,17 +405,24 @@ fn value_words(value: &Option<Value<f64>>) -> i128 {
 }
 
 /// Runs kernel `name` of the case file both ways, on random arguments.
-pub fn check(file: &str, text: &str, name: &str, native: &dyn Fn(&mut [Arg]) -> Vec<Arg>) {
+pub fn check(file: &str, text: &str, name: &str, native: &dyn Fn(&mut Leaves<'_>) -> Vec<Arg>) {
     let krate = source_crate(file, text);
     let kernel = kernels(&krate)
         .into_iter()
         .find(|kernel| kernel.function.sig.ident == name)
         .unwrap_or_else(|| panic!("no `{name}` in {file}"));
+    let names: Vec<String> = kernel
+        .signature(&krate)
+        .params
+        .into_iter()
+        .map(|param| param.name)
+        .collect();
     let lifted = match kernel.lift(&krate) {
         Ok(lifted) => lifted,
         Err(refusal) => panic!("{name}: {refusal}\n{}\n{}", refusal.why, refusal.help),
     };
     let program = &lifted.program;
+    let attribute = kernel.resolved(&krate);
     let mut random = Random(0xC0FFEE);
     let (mut outcomes, mut failures) = (0, 0);
     for round in 0..30u64 {
@@ -343,7 +431,7 @@ pub fn check(file: &str, text: &str, name: &str, native: &dyn Fn(&mut [Arg]) -> 
             .iter()
             .map(|_| 1 + random.below(3 + round / 2))
             .collect();
-        let Some(mut args) = arguments(program, &kernel.attribute, &dims, &mut random) else {
+        let Some(mut args) = arguments(program, &attribute, &names, &dims, &mut random) else {
             continue;
         };
         let mut lifted_args = Arguments {
@@ -361,7 +449,12 @@ pub fn check(file: &str, text: &str, name: &str, native: &dyn Fn(&mut [Arg]) -> 
         };
         let before = args.clone();
         quiet(true);
-        let natively = catch_unwind(AssertUnwindSafe(|| native(&mut args)));
+        let natively = catch_unwind(AssertUnwindSafe(|| {
+            native(&mut Leaves {
+                names: &names,
+                args: &mut args,
+            })
+        }));
         quiet(false);
         let here = run::<Native>(program, &mut lifted_args, Limits::default());
         let context = || format!("{name} with dims {dims:?} on {before:?}\n{program}");
@@ -455,6 +548,7 @@ thread_local! {
 fn arguments(
     program: &Program,
     attribute: &KernelAttribute,
+    names: &[String],
     dims: &[u64],
     random: &mut Random,
 ) -> Option<Vec<Arg>> {
@@ -469,14 +563,14 @@ fn arguments(
         _ => None,
     };
     let mut args = Vec::new();
-    for param in &program.params {
+    for (param, leaf) in program.params.iter().zip(names) {
         args.push(match param {
             Param::Dim(index) => Arg::Int(i128::from(dims[*index])),
             Param::Scalar(var) => match program.var(*var).scalar {
                 Scalar::Bool => Arg::Bool(random.below(2) == 1),
                 Scalar::F32 => Arg::Float(f64::from(random.float() as f32)),
                 Scalar::F64 => Arg::Float(random.float()),
-                scalar => Arg::Int(match limit(&program.var(*var).name) {
+                scalar => Arg::Int(match limit(leaf) {
                     Some(limit) => i128::from(random.below(limit)),
                     None => random.int(scalar),
                 }),
@@ -487,12 +581,7 @@ fn arguments(
                 for extent in &decl.shape.0 {
                     len = len.checked_mul(extent.eval(&lookup)?)?;
                 }
-                buffer(
-                    random,
-                    decl.elem,
-                    usize::try_from(len).ok()?,
-                    limit(&decl.name),
-                )
+                buffer(random, decl.elem, usize::try_from(len).ok()?, limit(leaf))
             }
         });
     }
@@ -510,8 +599,8 @@ macro_rules! meanings {
         fn $test() {
             let text = include_str!($file);
             $(
-                $crate::meaning::check($file, text, stringify!($name), &|args| {
-                    let mut args = args.iter_mut();
+                $crate::meaning::check($file, text, stringify!($name), &|leaves| {
+                    let mut args = leaves.args.iter_mut();
                     let result = $module::$name($(meanings!(@next args $arg)),*);
                     $crate::meaning::IntoArgs::into_args(result)
                 });

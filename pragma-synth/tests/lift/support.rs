@@ -2,7 +2,9 @@
 
 use pragma_spec::{KernelAttribute, KernelSignature};
 use pragma_synth::ir;
-use pragma_synth::lift::{KernelRequest, Lifted, SourceCrate, SourceModule, Unliftable, lift};
+use pragma_synth::lift::{
+    KernelRequest, Lifted, SourceCrate, SourceModule, Unliftable, flatten, lift,
+};
 
 /// A crate of one file, with its inline modules.
 pub fn source_crate(file: &str, text: &str) -> SourceCrate {
@@ -34,22 +36,42 @@ pub fn add_module(krate: &mut SourceCrate, path: Vec<String>, file: &str, items:
 pub struct Kernel {
     pub module: Vec<String>,
     pub function: syn::ItemFn,
+    pub owner: Option<syn::ItemImpl>,
     pub attribute: KernelAttribute,
 }
 
-/// The `pub fn`s of a crate, in order.
+/// The `pub fn`s of a crate and its inherent impls, in order.
 pub fn kernels(krate: &SourceCrate) -> Vec<Kernel> {
     let mut kernels = Vec::new();
     for module in &krate.modules {
-        for item in &module.items {
-            if let syn::Item::Fn(function) = item
-                && matches!(function.vis, syn::Visibility::Public(_))
-            {
+        let mut add = |function: syn::ItemFn, owner: Option<&syn::ItemImpl>| {
+            if matches!(function.vis, syn::Visibility::Public(_)) {
                 kernels.push(Kernel {
                     module: module.path.clone(),
-                    function: function.clone(),
-                    attribute: attribute(function),
+                    attribute: attribute(&function),
+                    function,
+                    owner: owner.cloned(),
                 });
+            }
+        };
+        for item in &module.items {
+            match item {
+                syn::Item::Fn(function) => add(function.clone(), None),
+                syn::Item::Impl(owner) if owner.trait_.is_none() => {
+                    for member in &owner.items {
+                        if let syn::ImplItem::Fn(member) = member {
+                            let function = syn::ItemFn {
+                                attrs: member.attrs.clone(),
+                                vis: member.vis.clone(),
+                                modifiers: member.modifiers.clone(),
+                                sig: member.sig.clone(),
+                                block: Box::new(member.block.clone()),
+                            };
+                            add(function, Some(owner));
+                        }
+                    }
+                }
+                _ => {}
             }
         }
     }
@@ -71,6 +93,7 @@ pub fn marked(krate: &SourceCrate) -> Vec<Kernel> {
                     kernels.push(Kernel {
                         module: module.path.clone(),
                         function: function.clone(),
+                        owner: None,
                         attribute: KernelAttribute::parse(list.tokens.clone()).unwrap(),
                     });
                 }
@@ -97,16 +120,30 @@ fn attribute(function: &syn::ItemFn) -> KernelAttribute {
 }
 
 impl Kernel {
+    /// Its flat signature.
+    pub fn signature(&self, krate: &SourceCrate) -> KernelSignature {
+        let name = &self.function.sig.ident;
+        let instance = self.attribute.instances().remove(0);
+        let owner = self.owner.as_ref();
+        flatten(krate, &self.module, &self.function, owner, &instance)
+            .unwrap_or_else(|error| panic!("{name}: {error:?}"))
+    }
+
+    /// Its attribute in terms of that.
+    pub fn resolved(&self, krate: &SourceCrate) -> KernelAttribute {
+        let name = &self.function.sig.ident;
+        self.attribute
+            .resolve(&self.signature(krate), &|_| None)
+            .unwrap_or_else(|error| panic!("{name}: {error:?}"))
+    }
+
     pub fn lift(&self, krate: &SourceCrate) -> Result<Lifted, Box<Unliftable>> {
-        let mut sig = self.function.sig.clone();
-        unwrap_output(&mut sig.output);
-        let signature = KernelSignature::from_syn(&sig)
-            .unwrap_or_else(|error| panic!("{}: {error:?}", self.function.sig.ident));
+        let (signature, attribute) = (self.signature(krate), self.resolved(krate));
         lift(&KernelRequest {
             krate,
             module: &self.module,
             function: &self.function,
-            attribute: &self.attribute,
+            attribute: &attribute,
             signature: &signature,
         })
         .map_err(Box::new)
@@ -126,18 +163,6 @@ impl Kernel {
                 refusal.why, refusal.help
             ),
         }
-    }
-}
-
-fn unwrap_output(output: &mut syn::ReturnType) {
-    if let syn::ReturnType::Type(_, ty) = output
-        && let syn::Type::Path(path) = &**ty
-        && let Some(last) = path.path.segments.last()
-        && (last.ident == "Result" || last.ident == "Option")
-        && let syn::PathArguments::AngleBracketed(args) = &last.arguments
-        && let Some(syn::GenericArgument::Type(inner)) = args.args.first()
-    {
-        **ty = inner.clone();
     }
 }
 

@@ -9,15 +9,17 @@
 
 mod domain;
 mod int;
+mod outcome;
 mod value;
 
 pub use domain::{Domain, Magnitude, Native};
+pub use outcome::{Outcome, Returned, Trap};
 pub use value::{Buffer, Value, int_bits, int_range, representable, round_to, wrap};
 use value::{float_bits, has_type};
 
 use pragma_spec::Scalar;
 
-use super::verify::{VerifyError, verify};
+use super::verify::verify;
 use super::{
     BinaryOp, BufId, BufRole, Const, Expr, Func, Loop, Param, Program, Returns, Stmt, VarId,
 };
@@ -59,77 +61,6 @@ impl Default for Limits {
             elements: 1 << 24,
         }
     }
-}
-
-/// What a program returned.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Outcome<F> {
-    /// `()`.
-    Nothing,
-    /// One value for each of `Returns::Scalars`.
-    Scalars(Vec<Value<F>>),
-    /// The returned `Vec`, every element written.
-    Buffer(Buffer<F>),
-    /// One for each of `Returns::Mixed`.
-    Mixed(Vec<Returned<F>>),
-    /// `Stmt::Decline` was reached: the reference does the work. No argument has changed.
-    Declined,
-}
-
-/// One of several returned values.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Returned<F> {
-    /// A scalar.
-    Scalar(Value<F>),
-    /// A `Vec`, every element written.
-    Buffer(Buffer<F>),
-}
-
-/// Why a run has no outcome.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Trap {
-    /// `verify` refuses the program.
-    #[error("not a program: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    Unverified(Vec<VerifyError>),
-    /// The program does something that `verify` should have refused.
-    #[error("malformed program: {0}")]
-    Malformed(String),
-    /// The arguments do not fit the parameters.
-    #[error("arguments do not fit: {0}")]
-    BadArguments(String),
-    /// An index is not below the buffer's length.
-    #[error("index {index} is out of bounds of `{buffer}` with {len} elements")]
-    OutOfBounds {
-        /// The buffer's name.
-        buffer: String,
-        /// The index.
-        index: u64,
-        /// The number of elements.
-        len: u64,
-    },
-    /// An element was read, or returned, before it was written.
-    #[error("element {index} of `{buffer}` was never written")]
-    Unwritten {
-        /// The buffer's name.
-        buffer: String,
-        /// The element.
-        index: u64,
-    },
-    /// An integer divisor was zero.
-    #[error("integer division by zero")]
-    DivideByZero,
-    /// `MIN / -1` or `MIN % -1`.
-    #[error("integer division overflows")]
-    DivideOverflow,
-    /// `Stmt::Panic` was reached.
-    #[error("the reference panics here")]
-    Panic,
-    /// `Limits::steps` ran out.
-    #[error("more than {0} steps")]
-    TooManySteps(u64),
-    /// `Limits::elements` ran out.
-    #[error("more than {0} elements allocated")]
-    TooManyElements(u64),
 }
 
 /// Runs `program` on `arguments` in the number system `D`.

@@ -37,6 +37,7 @@ mod parse;
 mod parse_expr;
 mod parse_stmt;
 mod print;
+mod results;
 
 pub use parse::{ParseError, parse};
 pub use print::{const_text, expr_text, stmt_text};

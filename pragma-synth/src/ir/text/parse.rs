@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use pragma_spec::{Scalar, Shape};
 
 use super::lex::{Placed, Token, lex};
+use super::results::Part;
 use crate::ir::{BufDecl, BufId, BufRole, Param, Program, Returned, Returns, VarDecl, VarId};
 
 /// Why a text is not a program.
@@ -46,12 +47,6 @@ pub(super) enum Name {
     Var(VarId),
     Buf(BufId),
     Dim(usize),
-}
-
-/// One of several returned values.
-enum Part<'a> {
-    Scalar(Scalar),
-    Decl(Decl<'a>),
 }
 
 pub(super) struct Parser<'a> {
@@ -274,14 +269,6 @@ impl<'a> Parser<'a> {
             return self.expected("the end");
         }
         Ok(())
-    }
-
-    /// One of several returned values.
-    fn returned(&mut self) -> Parsed<Part<'a>> {
-        if self.peek_second() == Token::Punct(":") {
-            return Ok(Part::Decl(self.decl()?));
-        }
-        Ok(Part::Scalar(self.scalar()?))
     }
 
     fn bind(&mut self, name: &'a str, meaning: Name) -> Parsed<()> {

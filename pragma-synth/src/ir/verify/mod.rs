@@ -140,11 +140,9 @@ fn declarations(program: &Program, errors: &mut Vec<VerifyError>) {
         .chain(program.dims.iter().map(|dim| (dim, true)));
     for (name, is_dim) in all {
         // A dimension may be a field of a parameter: `self.height`.
-        let is_path = is_dim
-            && name.contains('.')
-            && name
-                .split('.')
-                .all(|part| is_identifier(part) || part.parse::<u32>().is_ok());
+        let word =
+            |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let is_path = is_dim && name.contains('.') && name.split('.').all(word);
         if !is_identifier(name) && !is_path {
             push(
                 errors,
@@ -161,7 +159,9 @@ fn declarations(program: &Program, errors: &mut Vec<VerifyError>) {
         }
     }
     for (i, param) in program.params.iter().enumerate() {
-        if program.params[..i].contains(param) {
+        // Several integers may be known to be one size.
+        let repeats = program.params[..i].contains(param) && !matches!(param, Param::Dim(_));
+        if repeats {
             push(
                 errors,
                 "params",

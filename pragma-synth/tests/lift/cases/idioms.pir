@@ -514,7 +514,7 @@ kernel alpha_over(dst: mut [u8; rows, 4], src: [u8; rows, 4]) dims(rows) {
 
 kernel filled(out: mut [f32; m], n: usize, value: f32) dims(m) {
   if n > m {
-    panic!
+    decline
   }
   for i in 0..n {
     out[i] = value
@@ -575,7 +575,7 @@ kernel max_pool(x: [f32; rows, k], k: dim, out: mut [f32; rows]) dims(k, rows) {
 
 kernel assert_bound(x: [f32; m], n: usize) -> f32 dims(m) {
   if !(n <= m) {
-    panic!
+    decline
   }
   let mut s: f32 = 0.0
   for i in 0..n {

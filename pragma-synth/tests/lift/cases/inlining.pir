@@ -10,6 +10,14 @@ kernel twice(v: f32) -> f32 dims() {
   return (v + v + 0.0)
 }
 
+kernel new(a: f32, b: f32) -> (f32, f32) dims() {
+  return (a, b)
+}
+
+kernel at(self_a: f32, self_b: f32, t: f32) -> f32 dims() {
+  return (self_a * (1.0 - t) + self_b * t)
+}
+
 kernel through_modules(x: [f32; n], out: mut [f32; n]) dims(n) {
   for i in 0..n {
     let v: f32 = x[i]
@@ -163,15 +171,15 @@ kernel minmax_functions(x: [i32; n], lo: i32, hi: i32, out: mut [i32; n]) dims(n
 }
 
 kernel blur(x: [f32; n], kernel: [f32; m], out: mut [f32; n]) dims(n, m) {
+  if !(0isize <= n as isize - 1isize) {
+    decline
+  }
   let r: isize = (m / 2) as isize
   for i in 0..n {
     let mut sum: f32 = 0.0
     for k in 0..m {
       let w: f32 = kernel[k]
       let i_1: isize = i as isize + k as isize - r
-      if !(0isize <= n as isize - 1isize) {
-        panic!
-      }
       sum = sum + w * x[min(max(i_1, 0isize), n as isize - 1isize) as usize]
     }
     out[i] = sum

@@ -107,11 +107,11 @@ kernel saturating(a: [u8; n], b: [u8; n], out: mut [u8; n]) dims(n) {
 }
 
 kernel divisions(a: [i32; n], b: i32, out: mut [i32; n]) dims(n) {
+  if b == 0i32 {
+    decline
+  }
   for i in 0..n {
     let v: i32 = a[i]
-    if b == 0i32 {
-      panic!
-    }
     if (b == -1i32) & (v == -2147483648i32) {
       panic!
     }

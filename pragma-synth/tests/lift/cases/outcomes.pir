@@ -163,10 +163,10 @@ kernel parse_digits(text: [u8; n], out: mut [u32; n]) dims(n)
 }
 
 kernel option_chain(x: [f32; n], at: usize) -> f32 dims(n) {
-  let first: f32 = x[0]
   if !(at < n) {
     decline
   }
+  let first: f32 = x[0]
   let other: f32 = x[at]
   let v: f32 = first * other
   let value: bool = v > 0.0

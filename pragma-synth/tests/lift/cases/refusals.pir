@@ -26,7 +26,7 @@ kernel early_vec(x: [f32; m], n: usize) -> list_1: ret [f32; m] dims(m) {
 }
 
 # refusals.rs:46:14: the macro `square!` is not understood
-# why: the engine does not expand macros
+# why: it is not one of this crate, so the engine cannot see what it does
 # help: write out what it does
 
 # refusals.rs:52:24: `by_ref` leaves the iterator half way
@@ -50,7 +50,7 @@ kernel early_vec(x: [f32; m], n: usize) -> list_1: ret [f32; m] dims(m) {
 # help: write it with loops, indexing and the common iterator methods
 
 # refusals.rs:82:5: the macro `println!` is not understood
-# why: the engine does not expand macros
+# why: it is not one of this crate, so the engine cannot see what it does
 # help: write out what it does
 
 # refusals.rs:87:5: `shape(return = [n, 2])` does not say the length of this `Vec`

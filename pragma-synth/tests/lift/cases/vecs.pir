@@ -57,7 +57,7 @@ kernel halves(x: [f32; half, 2], out: mut [f32; half]) dims(half) {
 
 kernel sub_slices(x: [f32; m], n: usize, out: mut [f32; m]) dims(m) {
   if n > m {
-    panic!
+    decline
   }
   for i in 0..n {
     out[i] = x[i]
