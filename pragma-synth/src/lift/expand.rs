@@ -443,8 +443,13 @@ mod tests {
             ($($k:ident = [$($v:literal)+]);+) => { [$(($($v),+)),+] };
         }";
         assert_eq!(made(text, "zero").unwrap(), "0");
-        let product: syn::Expr = syn::parse_str(&made(text, "x + 1, y").unwrap()).unwrap();
-        assert!(matches!(product, syn::Expr::Binary(_)));
+        // What is handed in is one operand.
+        let item: syn::ItemMacro = syn::parse_str(text).unwrap();
+        let product = apply(&item, "x + 1, y".parse().unwrap()).unwrap();
+        let product: syn::Expr = syn::parse2(product).unwrap();
+        assert!(
+            matches!(product, syn::Expr::Binary(binary) if matches!(binary.op, syn::BinOp::Mul(_)))
+        );
         assert_eq!(
             made(text, "a = [1 -2]; b = [3]").unwrap(),
             "[(1 , - 2) , (3)]"
