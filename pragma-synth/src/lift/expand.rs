@@ -451,8 +451,8 @@ mod tests {
             matches!(product, syn::Expr::Binary(binary) if matches!(binary.op, syn::BinOp::Mul(_)))
         );
         assert_eq!(
-            made(text, "a = [1 -2]; b = [3]").unwrap(),
-            "[(1 , - 2) , (3)]"
+            made(text, "a = [1 -2]; b = [3]").unwrap().replace(' ', ""),
+            "[(1,-2),(3)]"
         );
         assert_eq!(made(text, "a = []"), None);
     }
