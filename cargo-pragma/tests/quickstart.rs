@@ -3,6 +3,7 @@
 
 mod support;
 
+use pragma_spec::form::HarnessForms;
 use std::path::Path;
 use std::time::Instant;
 
@@ -28,6 +29,7 @@ fn every_example_is_judged_by_its_oracle() {
         cargo_args: ["--profile", "release"].map(str::to_owned).to_vec(),
         cache: Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures"),
         sandbox: Sandbox::required(support::exe()),
+        forms: HarnessForms::default(),
         color: false,
     })
     .unwrap_or_else(|error| panic!("{error:?}"));

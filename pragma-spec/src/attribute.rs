@@ -7,6 +7,7 @@ use std::fmt;
 
 use proc_macro2::{Span, TokenStream};
 
+use crate::attribute_inputs::{Condition, OffsetBase};
 use crate::guard::{Guard, GuardParam, is_result};
 use crate::{DimExpr, KernelSignature, ParamKind, Scalar, Shape, SpecError};
 
@@ -19,6 +20,8 @@ pub struct KernelAttribute {
     pub tunes: Vec<TuneSize>,
     /// `inputs(x = -4.0..4.0)`, in source order: what test data looks like.
     pub inputs: Vec<(String, InputSpec)>,
+    /// `inputs(n >= k)`, in source order: how the sizes of test data relate.
+    pub conditions: Vec<Condition>,
     /// `tolerance(..)` or `exact`.
     pub accuracy: Accuracy,
     /// `assume(finite)`: NaN and infinities need not be handled as the reference does.
@@ -111,6 +114,21 @@ pub enum InputSpec {
     },
     /// `[0.0, 1.0]`: one of these.
     Set(Vec<f64>),
+    /// `self.min + (0.5..1.0)`: something above the values of another input.
+    Offset {
+        /// What is added to.
+        base: OffsetBase,
+        /// The least difference.
+        lo: f64,
+        /// The upper end of the difference.
+        hi: f64,
+        /// Whether `hi` itself may occur.
+        inclusive: bool,
+    },
+    /// `sorted(0..n)`: such values in ascending order.
+    Sorted(Box<InputSpec>),
+    /// `permutation`: every index below the length once.
+    Permutation,
     /// Records: what stands at which numbers of an element. What no part covers is as without a spec.
     Columns {
         /// Numbers of an element.
@@ -290,6 +308,25 @@ impl KernelAttribute {
         }
         let elem = param.kind.elem();
         match spec {
+            InputSpec::Sorted(inner) => self.validate_input(name, inner, sig),
+            InputSpec::Permutation if !elem.is_integer() => Err(SpecError::new(
+                span,
+                format!("a permutation is of integers, and `{name}` holds `{elem}`"),
+            )),
+            InputSpec::Offset {
+                base: OffsetBase::Input(base),
+                ..
+            } => match sig.param(base) {
+                Some(base) if base.kind.elem() == elem => Ok(()),
+                Some(other) => Err(SpecError::new(
+                    span,
+                    format!(
+                        "`{name}` holds `{elem}`, and `{base}` holds `{}`",
+                        other.kind.elem()
+                    ),
+                )),
+                None => Err(no_such_parameter(span, base, sig)),
+            },
             InputSpec::DimRange { .. } if !elem.is_integer() => Err(SpecError::new(
                 span,
                 format!("a range up to a size needs integers, and `{name}` holds `{elem}`"),
@@ -370,6 +407,16 @@ impl KernelAttribute {
                         quoted(dims.iter().map(String::as_str))
                     )));
                 }
+            }
+        }
+        for name in self.conditions.iter().flat_map(Condition::names) {
+            if !dims.iter().any(|dim| dim == name) && sig.param(name).is_none() {
+                return Err(SpecError::new(
+                    self.places.span("inputs", ""),
+                    format!(
+                        "`{name}` in `inputs(..)` is neither a size in `shape(..)` nor a parameter"
+                    ),
+                ));
             }
         }
         Ok(())

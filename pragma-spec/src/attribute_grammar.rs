@@ -10,7 +10,7 @@ use syn::{Token, parenthesized};
 
 use crate::form::Instance;
 use crate::signature::name_of;
-use crate::{Accuracy, DimExpr, InputSpec, KernelAttribute, Shape, SpecError, TargetSet, TuneSize};
+use crate::{Accuracy, DimExpr, KernelAttribute, Shape, SpecError, TargetSet, TuneSize};
 
 const KEYS: [&str; 10] = [
     "shape",
@@ -69,7 +69,7 @@ fn key(
     match name.as_str() {
         "shape" => shape(input, out)?,
         "tune" => tune(input, key.span(), out)?,
-        "inputs" => inputs(input, out)?,
+        "inputs" => crate::attribute_inputs::parse(input, out)?,
         "tolerance" | "exact" => {
             if out.accuracy != Accuracy::Default {
                 return Err(SpecError::new(
@@ -128,7 +128,7 @@ fn unknown(span: Span, what: &str, word: &str, known: &[&str]) -> SpecError {
     }
 }
 
-fn parens<'a>(
+pub(crate) fn parens<'a>(
     input: ParseStream<'a>,
     key: &str,
     example: &str,
@@ -182,7 +182,7 @@ fn pairs(
 }
 
 /// What may follow a dot in a path: a name, or a number; `0.1` comes as one token.
-fn path_part(input: ParseStream<'_>) -> syn::Result<String> {
+pub(crate) fn path_part(input: ParseStream<'_>) -> syn::Result<String> {
     if input.peek(syn::LitInt) {
         return Ok(input.parse::<syn::LitInt>()?.base10_digits().to_owned());
     }
@@ -251,60 +251,6 @@ fn is_symbol(expr: &syn::Expr) -> bool {
         }),
         syn::Expr::Call(call) => is_symbol(&call.func),
         _ => false,
-    }
-}
-
-fn inputs(input: ParseStream<'_>, out: &mut KernelAttribute) -> Result<(), SpecError> {
-    let inner = parens(input, "inputs", "inputs(x = -4.0..4.0)")?;
-    pairs(&inner, |name, span, input| {
-        let expr: syn::Expr = input.parse()?;
-        let spec = input_spec(&expr)?;
-        if out.inputs.iter().any(|(known, _)| *known == name) {
-            return Err(SpecError::new(
-                span,
-                format!("`{name}` is given two kinds of input"),
-            ));
-        }
-        out.places.0.push(("inputs", name.clone(), span));
-        out.inputs.push((name, spec));
-        Ok(())
-    })
-}
-
-fn input_spec(expr: &syn::Expr) -> Result<InputSpec, SpecError> {
-    let other = || Ok(InputSpec::Expr(expr.to_token_stream().to_string()));
-    match expr {
-        syn::Expr::Range(range) => {
-            let (Some(lo), Some(hi)) = (&range.start, &range.end) else {
-                return Err(SpecError::spanned(&expr, "an input range needs both ends"));
-            };
-            let inclusive = matches!(range.limits, syn::RangeLimits::Closed(_));
-            if let (Some(lo), Some(hi)) = (number(lo), number(hi)) {
-                if lo > hi || (lo == hi && !inclusive) {
-                    return Err(SpecError::spanned(&expr, "this range is empty"));
-                }
-                return Ok(InputSpec::Range { lo, hi, inclusive });
-            }
-            match (dim_expr(lo), dim_expr(hi)) {
-                (Ok(lo), Ok(hi)) if inclusive => Ok(InputSpec::DimRange {
-                    lo,
-                    hi: DimExpr::Add(Box::new(hi), Box::new(DimExpr::Const(1))),
-                }),
-                (Ok(lo), Ok(hi)) => Ok(InputSpec::DimRange { lo, hi }),
-                _ => other(),
-            }
-        }
-        syn::Expr::Array(array) => {
-            match array.elems.iter().map(number).collect::<Option<Vec<_>>>() {
-                Some(values) if values.is_empty() => Err(SpecError::spanned(
-                    &expr,
-                    "a set of inputs needs at least one value",
-                )),
-                Some(values) => Ok(InputSpec::Set(values)),
-                None => other(),
-            }
-        }
-        _ => other(),
     }
 }
 
@@ -398,7 +344,7 @@ fn instantiate(input: ParseStream<'_>, out: &mut KernelAttribute) -> Result<(), 
 }
 
 /// The value of a literal, with any number of signs.
-fn number(expr: &syn::Expr) -> Option<f64> {
+pub(crate) fn number(expr: &syn::Expr) -> Option<f64> {
     match expr {
         syn::Expr::Lit(lit) => match &lit.lit {
             syn::Lit::Int(int) => int.base10_digits().parse().ok(),

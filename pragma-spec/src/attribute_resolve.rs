@@ -5,8 +5,10 @@
 
 use proc_macro2::Span;
 
+use crate::attribute::dims_of;
 use crate::attribute::no_such_parameter;
-use crate::form::{ElementLayout, Form, Instance, Leaf, Returned, ReturnedKind};
+use crate::attribute_inputs::{Condition, OffsetBase};
+use crate::form::{ElementLayout, FieldPlace, Form, Instance, Leaf, Returned, ReturnedKind};
 use crate::guard::is_result;
 use crate::{
     DimExpr, InputSpec, KernelAttribute, KernelSignature, ParamKind, Shape, SpecError, TuneSize,
@@ -104,6 +106,15 @@ impl KernelAttribute {
         for tune in &self.tunes {
             out.tunes.push(resolver.tune(tune)?);
         }
+        out.conditions = self
+            .conditions
+            .iter()
+            .map(|condition| Condition {
+                left: substitute(&condition.left, &value),
+                relation: condition.relation,
+                right: substitute(&condition.right, &value),
+            })
+            .collect();
         out.validate_leaves(sig)?;
         Ok(out)
     }
@@ -231,13 +242,7 @@ impl Resolver<'_> {
         spec: &InputSpec,
         out: &mut Vec<(String, InputSpec)>,
     ) -> Result<(), SpecError> {
-        let spec = &match spec {
-            InputSpec::DimRange { lo, hi } => InputSpec::DimRange {
-                lo: substitute(lo, self.value),
-                hi: substitute(hi, self.value),
-            },
-            other => other.clone(),
-        };
+        let spec = &self.in_sizes(name, spec);
         // A symbol of the source's: a variant, or whether there is something.
         if let InputSpec::Expr(text) = spec
             && let Some(found) = self.symbol(name, text)
@@ -275,7 +280,21 @@ impl Resolver<'_> {
                 let Some(leaf) = view.and_then(|view| leaves.get(view)) else {
                     continue;
                 };
-                let part = (field.at(), field.count(), spec.clone());
+                let spec = match spec {
+                    InputSpec::Offset {
+                        base: OffsetBase::Input(base),
+                        lo,
+                        hi,
+                        inclusive,
+                    } => InputSpec::Offset {
+                        base: self.column(name, slice, field, &layout, base)?,
+                        lo: *lo,
+                        hi: *hi,
+                        inclusive: *inclusive,
+                    },
+                    other => other.clone(),
+                };
+                let part = (field.at(), field.count(), spec);
                 let stride = layout.size / field.scalar.bytes() as u64;
                 let known = out.iter_mut().find(|(known, _)| *known == leaf.name);
                 match known {
@@ -298,6 +317,68 @@ impl Resolver<'_> {
             return Ok(());
         }
         Err(self.unknown("inputs", name))
+    }
+
+    /// The numbers that an offset inside records is added to: those of another field of the same type and extents.
+    fn column(
+        &self,
+        name: &str,
+        slice: &str,
+        field: &FieldPlace,
+        layout: &ElementLayout,
+        base: &str,
+    ) -> Result<OffsetBase, SpecError> {
+        let inside = base.strip_prefix(slice).and_then(|b| b.strip_prefix('.'));
+        let found = inside.and_then(|path| layout.field(path));
+        match found {
+            Some(base) if base.scalar == field.scalar && base.count() == field.count() => {
+                Ok(OffsetBase::Column(base.at()))
+            }
+            _ => Err(SpecError::new(
+                self.span("inputs", name),
+                format!("`{base}` is no field of `{slice}` like `{name}`"),
+            )
+            .help("add to a field of the same records and of the same type")),
+        }
+    }
+
+    /// A spec with the crate's constants as numbers. An expression that consists of sizes and integer parameters is the
+    /// value that they have.
+    fn in_sizes(&self, name: &str, spec: &InputSpec) -> InputSpec {
+        let number = |expr: &DimExpr| substitute(expr, self.value);
+        match spec {
+            InputSpec::DimRange { lo, hi } => InputSpec::DimRange {
+                lo: number(lo),
+                hi: number(hi),
+            },
+            InputSpec::Sorted(inner) => InputSpec::Sorted(Box::new(self.in_sizes(name, inner))),
+            InputSpec::Expr(text) => {
+                let integer = |name: &str| {
+                    let leaf = self.leaf(name);
+                    leaf.is_some_and(
+                        |leaf| matches!(leaf.kind, ParamKind::Scalar(s) if s.is_integer()),
+                    )
+                };
+                let sizes = dims_of(&self.attribute.shapes);
+                let Some(expr) = text.parse::<DimExpr>().ok().filter(|_| integer(name)) else {
+                    return spec.clone();
+                };
+                let expr = number(&expr);
+                let mut known = true;
+                expr.for_each_dim(&mut |dim| {
+                    known &= integer(dim) || sizes.iter().any(|size| size == dim);
+                });
+                if !known {
+                    return spec.clone();
+                }
+                let above = DimExpr::Add(Box::new(expr.clone()), Box::new(DimExpr::Const(1)));
+                InputSpec::DimRange {
+                    lo: expr,
+                    hi: above,
+                }
+            }
+            other => other.clone(),
+        }
     }
 
     /// What `text` says of the enum or option at `name`, as values of leaves.

@@ -6,6 +6,7 @@
 
 mod attribute;
 mod attribute_grammar;
+mod attribute_inputs;
 mod attribute_resolve;
 mod canonical;
 pub mod codegen;
@@ -26,6 +27,7 @@ mod suggest;
 mod target;
 
 pub use attribute::{Accuracy, InputSpec, KernelAttribute, TargetSet, TuneSize, dims_of};
+pub use attribute_inputs::{Condition, OffsetBase, Relation};
 pub use canonical::canonical_tokens;
 pub use dim::{DimExpr, InvalidShape, Shape};
 pub use error::SpecError;

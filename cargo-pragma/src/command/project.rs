@@ -1,5 +1,9 @@
 //! The packages of a command with all that is known about them.
 
+use std::collections::BTreeSet;
+
+use pragma_spec::KernelId;
+
 use crate::cli::args::Common;
 use crate::cli::exit::Failure;
 use crate::cli::shell::Shell;
@@ -80,22 +84,23 @@ impl Project {
             let before = chosen.len();
             for (p, loaded) in self.packages.iter().enumerate() {
                 let found = loaded.source.find(name);
-                if found.len() > 1 {
+                let same = |kernel: &&KernelSource| {
+                    let first = found.first().map(|one| (&one.file, one.line, one.column));
+                    first == Some((&kernel.file, kernel.line, kernel.column))
+                };
+                if !found.iter().all(same) {
                     let ids: Vec<&str> = found.iter().map(|kernel| kernel.id.as_str()).collect();
                     return Err(Failure::usage(
                         format!("`{name}` means more than one kernel"),
                         format!("name one of {}", ids.join(", ")),
                     ));
                 }
-                let is_found =
-                    |kernel: &KernelSource| found.first().is_some_and(|one| one.id == kernel.id);
+                let found: BTreeSet<&KernelId> = found.iter().map(|kernel| &kernel.id).collect();
+                let kernels = loaded.source.kernels.iter().enumerate();
                 chosen.extend(
-                    loaded
-                        .source
-                        .kernels
-                        .iter()
-                        .position(is_found)
-                        .map(|k| (p, k)),
+                    kernels
+                        .filter(|(_, kernel)| found.contains(&kernel.id))
+                        .map(|(k, _)| (p, k)),
                 );
             }
             if chosen.len() == before {

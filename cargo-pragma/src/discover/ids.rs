@@ -16,19 +16,41 @@ pub struct Place {
     pub kind: CrateKind,
     /// The module, from the crate root.
     pub module: Vec<String>,
+    /// The name of the type whose method it is.
+    pub owner: Option<String>,
     /// The function's name.
     pub function: String,
+    /// What ids of this instance of the function end in; empty for functions that are not generic.
+    pub instance: String,
+}
+
+/// A kernel that the package already has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VendoredName {
+    /// Its id.
+    pub id: KernelId,
+    /// The module: `a::b`, empty for the root.
+    pub module: String,
+    /// The name of the type whose method it is.
+    pub owner: Option<String>,
+    /// The function's name.
+    pub function: String,
+    /// What the id ends in.
+    pub instance: String,
 }
 
 impl Place {
-    /// Where the name is that of the module in a manifest: `a::b`, empty for the root.
-    pub fn module_text(&self) -> String {
-        self.module.join("::")
+    /// The function with its type.
+    fn short(&self) -> String {
+        match &self.owner {
+            Some(owner) => format!("{owner}.{}", self.function),
+            None => self.function.clone(),
+        }
     }
 
     fn long(&self) -> String {
-        let mut parts: Vec<&str> = self.module.iter().map(String::as_str).collect();
-        parts.push(&self.function);
+        let mut parts = self.module.clone();
+        parts.push(self.short());
         parts.join(".")
     }
 
@@ -38,41 +60,55 @@ impl Place {
             CrateKind::Bin(name) => format!("bin.{}.{}", name.replace('-', "_"), self.long()),
         }
     }
+
+    /// An id for this instance of the function that is called `name`.
+    fn id(&self, name: &str) -> Option<KernelId> {
+        let dot = if self.instance.is_empty() { "" } else { "." };
+        KernelId::new(format!("{name}{dot}{}", self.instance)).ok()
+    }
+
+    /// Whether it is the same function, perhaps at another instance.
+    fn is_same_function(&self, other: &Place) -> bool {
+        self.kind == other.kind && self.long() == other.long()
+    }
+
+    fn is_named(&self, vendored: &VendoredName) -> bool {
+        self.function == vendored.function
+            && self.owner == vendored.owner
+            && self.instance == vendored.instance
+            && self.module.join("::") == vendored.module
+    }
 }
 
-/// Ids for `places`, in order. `vendored` gives function and module of what the package already has.
+/// Ids for `places`, in order.
 ///
 /// `None` where no id is possible, that is, for names with letters beyond ASCII.
-pub fn assign(places: &[Place], vendored: &[(KernelId, String, String)]) -> Vec<Option<KernelId>> {
+pub fn assign(places: &[Place], vendored: &[VendoredName]) -> Vec<Option<KernelId>> {
     let mut ids: Vec<Option<KernelId>> = vec![None; places.len()];
     let mut taken: BTreeMap<KernelId, usize> = BTreeMap::new();
-    for (id, function, module) in vendored {
-        let owner = places
-            .iter()
-            .position(|place| place.function == *function && place.module_text() == *module);
+    for name in vendored {
+        let owner = places.iter().position(|place| place.is_named(name));
         if let Some(owner) = owner.filter(|owner| ids[*owner].is_none()) {
-            ids[owner] = Some(id.clone());
-            taken.insert(id.clone(), owner);
+            ids[owner] = Some(name.id.clone());
+            taken.insert(name.id.clone(), owner);
         }
     }
     for (i, place) in places.iter().enumerate() {
         if ids[i].is_some() {
             continue;
         }
-        let alone = places
-            .iter()
-            .filter(|other| other.function == place.function)
-            .count()
-            == 1;
+        let others = || places.iter().filter(|other| !place.is_same_function(other));
+        let alone = others().all(|other| other.short() != place.short());
         let candidates = [
-            alone.then(|| place.function.clone()),
+            alone.then(|| place.short()),
             Some(place.long()),
             Some(place.longest()),
         ];
-        let free = candidates.into_iter().flatten().filter_map(|text| KernelId::new(text).ok()).find(|id| {
-            !taken.contains_key(id)
-                // The long name of a root function is its bare name, which would look like the only one.
-                && (alone || places.iter().enumerate().all(|(j, other)| j == i || other.long() != id.as_str()))
+        let free = candidates.into_iter().flatten().find_map(|name| {
+            // The long name of a root function is its bare name, which would look like the only one.
+            let clear = alone || others().all(|other| other.long() != name);
+            let id = place.id(&name)?;
+            (clear && !taken.contains_key(&id)).then_some(id)
         });
         if let Some(id) = free {
             taken.insert(id.clone(), i);
@@ -90,7 +126,9 @@ mod tests {
         Place {
             kind,
             module: module.iter().map(|part| (*part).to_owned()).collect(),
+            owner: None,
             function: function.to_owned(),
+            instance: String::new(),
         }
     }
 
@@ -131,11 +169,39 @@ mod tests {
             place(CrateKind::Lib, &["a"], "dot"),
             place(CrateKind::Lib, &["b"], "dot"),
         ];
-        let vendored = [(
-            KernelId::new("dot").expect("an id"),
-            "dot".to_owned(),
-            "b".to_owned(),
-        )];
+        let vendored = [VendoredName {
+            id: KernelId::new("dot").expect("an id"),
+            module: "b".to_owned(),
+            owner: None,
+            function: "dot".to_owned(),
+            instance: String::new(),
+        }];
         assert_eq!(text(&assign(&places, &vendored)), ["a.dot", "dot"]);
+    }
+
+    #[test]
+    fn methods_carry_their_type_and_instances_their_arguments() {
+        let method = |module: &[&str], owner: &str, function: &str, instance: &str| Place {
+            owner: Some(owner.to_owned()),
+            instance: instance.to_owned(),
+            ..place(CrateKind::Lib, module, function)
+        };
+        let places = [
+            method(&["audio"], "Biquad", "process", "T_f32"),
+            method(&["audio"], "Biquad", "process", "T_f64"),
+            method(&["image"], "Plane", "process", ""),
+            method(&["video"], "Plane", "process", ""),
+            place(CrateKind::Lib, &[], "process"),
+        ];
+        assert_eq!(
+            text(&assign(&places, &[])),
+            [
+                "Biquad.process.T_f32",
+                "Biquad.process.T_f64",
+                "image.Plane.process",
+                "video.Plane.process",
+                "process",
+            ]
+        );
     }
 }

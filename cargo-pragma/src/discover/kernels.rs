@@ -1,7 +1,7 @@
 //! The marked functions of a module tree.
 //!
-//! Owns what counts as `#[pragma_kernel]` (bare, by path, renamed by `use`, under `cfg_attr`) and the report of places
-//! where the attribute cannot work.
+//! Owns what counts as `#[pragma_kernel]` (bare, by path, renamed by `use`, under `cfg_attr`), on functions and on methods
+//! of inherent impls, and the report of places where the attribute cannot work.
 
 use std::collections::BTreeSet;
 
@@ -9,20 +9,36 @@ use proc_macro2::{Span, TokenStream};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
-use syn::{Attribute, ImplItemFn, Item, ItemFn, ItemUse, Meta, Token, TraitItemFn, UseTree};
+use syn::{
+    Attribute, ImplItem, ImplItemFn, Item, ItemFn, ItemUse, Meta, Token, TraitItemFn, UseTree,
+};
 
 use super::modules::{Module, is_for_tests};
+use super::types::type_name;
 
 /// The attribute's name.
 const NAME: &str = "pragma_kernel";
 
-/// A marked free function of a module.
+/// A marked function of a module, or method of an inherent impl in it.
 #[derive(Clone, Debug)]
 pub struct Marked {
     /// The function, with all its attributes.
     pub function: ItemFn,
+    /// The impl that it is in.
+    pub owner: Option<ImplOwner>,
     /// What stands between the attribute's parentheses.
     pub tokens: TokenStream,
+}
+
+/// An inherent impl.
+#[derive(Clone, Debug)]
+pub struct ImplOwner {
+    /// The type that it is of.
+    pub ty: syn::Type,
+    /// Its parameters.
+    pub generics: syn::Generics,
+    /// The type's name without arguments.
+    pub name: String,
 }
 
 /// The attribute stands where it cannot work yet.
@@ -80,10 +96,42 @@ pub fn find(module: &Module, names: &BTreeSet<String>) -> (Vec<Marked>, Vec<Misp
                 if let Some(tokens) = marking(&function.attrs, names) {
                     marked.push(Marked {
                         function: function.clone(),
+                        owner: None,
                         tokens,
                     });
                 }
                 visit::visit_block(&mut search, &function.block);
+            }
+            Item::Impl(item) if is_for_tests(&item.attrs) => {}
+            Item::Impl(item) if item.trait_.is_none() => {
+                let owner = type_name(&item.self_ty).map(|name| ImplOwner {
+                    ty: (*item.self_ty).clone(),
+                    generics: item.generics.clone(),
+                    name,
+                });
+                for member in &item.items {
+                    let (ImplItem::Fn(method), Some(owner)) = (member, &owner) else {
+                        search.visit_impl_item(member);
+                        continue;
+                    };
+                    if is_for_tests(&method.attrs) {
+                        continue;
+                    }
+                    if let Some(tokens) = marking(&method.attrs, names) {
+                        marked.push(Marked {
+                            function: ItemFn {
+                                attrs: method.attrs.clone(),
+                                vis: method.vis.clone(),
+                                modifiers: method.modifiers.clone(),
+                                sig: method.sig.clone(),
+                                block: Box::new(method.block.clone()),
+                            },
+                            owner: Some(owner.clone()),
+                            tokens,
+                        });
+                    }
+                    visit::visit_block(&mut search, &method.block);
+                }
             }
             other => search.visit_item(other),
         }
@@ -154,15 +202,18 @@ impl<'ast> Visit<'ast> for Search<'_> {
     }
 
     fn visit_impl_item_fn(&mut self, function: &'ast ImplItemFn) {
-        let help =
-            "methods are not supported yet: mark a free function and call it from the method";
-        self.note(&function.attrs, &function.sig.ident, "a method", help);
+        let help = "the trait says what its impl contains: mark a method of an inherent impl (`impl Type`) and call it from this one";
+        self.note(
+            &function.attrs,
+            &function.sig.ident,
+            "a method of a trait impl",
+            help,
+        );
         visit::visit_impl_item_fn(self, function);
     }
 
     fn visit_trait_item_fn(&mut self, function: &'ast TraitItemFn) {
-        let help =
-            "methods are not supported yet: mark a free function and call it from the method";
+        let help = "a default method is for types that nobody knows: mark a free function and call it from the method";
         self.note(&function.attrs, &function.sig.ident, "a trait method", help);
         visit::visit_trait_item_fn(self, function);
     }
@@ -184,7 +235,13 @@ mod tests {
         (
             marked
                 .iter()
-                .map(|m| format!("{}({})", m.function.sig.ident, m.tokens))
+                .map(|m| {
+                    let owner = m
+                        .owner
+                        .as_ref()
+                        .map_or(String::new(), |owner| format!("{}.", owner.name));
+                    format!("{owner}{}({})", m.function.sig.ident, m.tokens)
+                })
                 .collect(),
             misplaced.into_iter().map(|m| m.name).collect(),
         )
@@ -209,10 +266,21 @@ mod tests {
     fn places_where_it_cannot_work() {
         let (marked, misplaced) = search(
             "fn outer() { #[pragma_kernel] fn inner() {} }\n\
-             impl X { #[pragma_kernel] fn method(&self) {} }\n\
+             impl T for X { #[pragma_kernel] fn method(&self) {} }\n\
+             impl X { fn outside(&self) { #[pragma_kernel] fn inside() {} } }\n\
              trait T { #[pragma_kernel] fn provided() {} }\n",
         );
         assert!(marked.is_empty());
-        assert_eq!(misplaced, ["inner", "method", "provided"]);
+        assert_eq!(misplaced, ["inner", "method", "inside", "provided"]);
+    }
+
+    #[test]
+    fn methods_of_inherent_impls_are_found() {
+        let (marked, misplaced) = search(
+            "impl<T: Real> a::Biquad<T> { #[pragma_kernel(instantiate(T = f32))] pub fn process(&mut self) {} fn not(&self) {} }\n\
+             #[cfg(test)] impl X { #[pragma_kernel] fn tested(&self) {} }\n",
+        );
+        assert_eq!(marked, ["Biquad.process(instantiate (T = f32))"]);
+        assert!(misplaced.is_empty());
     }
 }

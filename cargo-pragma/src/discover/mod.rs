@@ -7,92 +7,26 @@ mod ids;
 mod kernels;
 mod modules;
 mod packages;
+mod source;
+mod types;
+mod written;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use pragma_spec::{
-    Fingerprint, KernelAttribute, KernelId, KernelSignature, SpecError, fingerprint,
-};
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use syn::{Attribute, ItemFn, Meta};
 
+pub use ids::VendoredName;
+pub use kernels::ImplOwner;
 pub use modules::{Module, ModuleError};
 pub use packages::{CrateKind, CrateTarget, PackageRef, Workspace, closest, select};
+pub use source::KernelSource;
 
 use crate::cli::args::Common;
 use crate::cli::exit::Failure;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::process;
-
-/// One marked function.
-#[derive(Clone, Debug)]
-pub struct KernelSource {
-    /// Its name in `pragma/`.
-    pub id: KernelId,
-    /// The package's name.
-    pub package: String,
-    /// Which of [`PackageSource::crates`] it is in.
-    pub krate: usize,
-    /// Its module, from the crate root.
-    pub module: Vec<String>,
-    /// Its file, absolute.
-    pub file: PathBuf,
-    /// The file as users know it.
-    pub shown: String,
-    /// Line of the function's name, from 1.
-    pub line: usize,
-    /// Column of the function's name in characters, from 0.
-    pub column: usize,
-    /// The function with all its attributes.
-    pub function: ItemFn,
-    /// The attribute's arguments as written.
-    pub tokens: TokenStream,
-    /// The attribute, if it makes sense.
-    pub attribute: Result<KernelAttribute, SpecError>,
-    /// The signature, if a kernel can have it.
-    pub signature: Result<KernelSignature, SpecError>,
-    /// Identifies function and attribute.
-    pub fingerprint: Fingerprint,
-}
-
-impl KernelSource {
-    /// The function's name.
-    pub fn name(&self) -> String {
-        let name = self.function.sig.ident.to_string();
-        name.strip_prefix("r#").unwrap_or(&name).to_owned()
-    }
-
-    /// The module as manifests write it: `a::b`, empty for the crate root.
-    pub fn module_text(&self) -> String {
-        self.module.join("::")
-    }
-
-    /// The place of a span in this function's file.
-    pub fn locate(&self, span: Span, label: &str) -> Option<Location> {
-        let (start, end) = (span.start(), span.end());
-        Location::in_file(
-            &self.shown,
-            &self.file,
-            (start.line, start.column),
-            (end.line, end.column),
-            label,
-        )
-    }
-
-    /// The place of the function's name.
-    pub fn location(&self, label: &str) -> Option<Location> {
-        self.locate(self.function.sig.ident.span(), label)
-    }
-
-    /// Why the macro refuses this function, if it does.
-    pub fn refusal(&self) -> Option<&SpecError> {
-        self.attribute
-            .as_ref()
-            .err()
-            .or(self.signature.as_ref().err())
-    }
-}
 
 /// One crate of a package.
 #[derive(Clone, Debug)]
@@ -119,7 +53,7 @@ pub struct PackageSource {
 }
 
 impl PackageSource {
-    /// The kernel called `name` (id, function name or path with `::`).
+    /// The kernels called `name`: id, function name or path with `::`, which means all instances of a generic function.
     pub fn find(&self, name: &str) -> Vec<&KernelSource> {
         let dotted = name.replace("::", ".");
         let exact: Vec<&KernelSource> = self
@@ -134,6 +68,7 @@ impl PackageSource {
             .iter()
             .filter(|kernel| {
                 let mut path = kernel.module.clone();
+                path.extend(kernel.owner.iter().map(|owner| owner.name.clone()));
                 path.push(kernel.name());
                 let path = path.join(".");
                 path == dotted || path.ends_with(&format!(".{dotted}"))
@@ -142,14 +77,14 @@ impl PackageSource {
     }
 }
 
-/// Reads one package. `vendored` gives id, function and module of the kernels it already has.
+/// Reads one package. `vendored` names the kernels that it already has.
 ///
 /// # Errors
 /// If a file of the package does not parse: with rustc's own message where there is one.
 pub fn read_package(
     workspace: &Workspace,
     package: &PackageRef,
-    vendored: &[(KernelId, String, String)],
+    vendored: &[VendoredName],
     common: &Common,
 ) -> Result<PackageSource, Failure> {
     let mut source = PackageSource {
@@ -177,6 +112,7 @@ pub fn read_package(
         }
         let index = source.crates.len();
         let names = kernels::names(&modules);
+        let types = types::CrateTypes::new(&modules);
         for module in &modules {
             let shown = workspace.shown(&module.file);
             let (marked, misplaced) = kernels::find(module, &names);
@@ -198,11 +134,13 @@ pub fn read_package(
                     .help(wrong.help),
                 );
             }
-            for marked in marked {
+            for marked in &marked {
                 let start = marked.function.sig.ident.span().start();
                 // A file that is a module of both the library and a binary counts once, for the library.
                 if seen.insert((module.file.clone(), start.line, start.column)) {
-                    source.add(index, module, shown.clone(), marked);
+                    let name = &package.name;
+                    let kernels = KernelSource::of(name, index, module, &shown, marked, &types);
+                    source.kernels.extend(kernels);
                 }
             }
         }
@@ -217,38 +155,11 @@ pub fn read_package(
 }
 
 impl PackageSource {
-    fn add(&mut self, krate: usize, module: &Module, shown: String, marked: kernels::Marked) {
-        let start = marked.function.sig.ident.span().start();
-        let signature = KernelSignature::from_syn(&marked.function.sig);
-        let attribute =
-            KernelAttribute::parse(marked.tokens.clone()).and_then(|attribute| match &signature {
-                Ok(signature) => attribute.validate(signature).map(|()| attribute),
-                Err(_) => Ok(attribute),
-            });
-        let Ok(unnamed) = KernelId::new("unnamed") else {
-            return;
-        };
-        self.kernels.push(KernelSource {
-            id: unnamed,
-            package: self.package.name.clone(),
-            krate,
-            module: module.path.clone(),
-            file: module.file.clone(),
-            shown,
-            line: start.line,
-            column: start.column,
-            fingerprint: fingerprint(&marked.tokens, &marked.function),
-            function: marked.function,
-            tokens: marked.tokens,
-            attribute,
-            signature,
-        });
-    }
-
     /// Gives every kernel its id. Functions whose names cannot be directory names are reported and dropped.
-    fn name(&mut self, vendored: &[(KernelId, String, String)]) {
+    fn name(&mut self, vendored: &[VendoredName]) {
         self.kernels.sort_by(|a, b| {
-            (a.krate, &a.file, a.line, a.column).cmp(&(b.krate, &b.file, b.line, b.column))
+            let place = |one: &KernelSource| (one.krate, one.line, one.column, one.nth);
+            (&a.file, place(a)).cmp(&(&b.file, place(b)))
         });
         let kinds: Vec<CrateKind> = self
             .crates
@@ -261,7 +172,9 @@ impl PackageSource {
             .map(|kernel| ids::Place {
                 kind: kinds.get(kernel.krate).cloned().unwrap_or(CrateKind::Lib),
                 module: kernel.module.clone(),
+                owner: kernel.owner.as_ref().map(|owner| owner.name.clone()),
                 function: kernel.name(),
+                instance: kernel.instance.suffix(),
             })
             .collect();
         let kernels = std::mem::take(&mut self.kernels);

@@ -7,6 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
+use pragma_spec::form::{HARNESS_FORMS, HarnessForms};
+
 use super::candidate::CandidateText;
 use super::flags::Flags;
 use super::record::{Invocation, hex};
@@ -41,6 +43,8 @@ pub struct HarnessRequest {
     pub cache: PathBuf,
     /// How untrusted code is started. Its executable is also the wrapper around rustc.
     pub sandbox: Sandbox,
+    /// What the macro must know of signatures to export the references.
+    pub forms: HarnessForms,
     /// Whether rustc may colour its messages.
     pub color: bool,
 }
@@ -167,9 +171,11 @@ pub fn build(request: &HarnessRequest) -> Result<Harness, HarnessError> {
     .as_bytes());
     let libraries = dir.join("reference");
     create(&libraries)?;
-    let reference = libraries.join(format!("{}-{}.so", request.crate_name, &key[..16]));
+    let forms = request.forms.to_text();
+    let name = hex(format!("{key} {forms}").as_bytes());
+    let reference = libraries.join(format!("{}-{}.so", request.crate_name, &name[..16]));
     if !reference.exists() {
-        build_reference(&invocation, &flags, &reference, request.color)?;
+        build_reference(&invocation, &flags, &reference, &forms, request.color)?;
     }
     Ok(Harness {
         reference,
@@ -255,8 +261,14 @@ fn build_reference(
     invocation: &Invocation,
     flags: &Flags,
     output: &Path,
+    forms: &str,
     color: bool,
 ) -> Result<(), HarnessError> {
+    let forms_file = output.with_extension("forms");
+    std::fs::write(&forms_file, forms).map_err(|source| HarnessError::Io {
+        path: forms_file.clone(),
+        source,
+    })?;
     let part = output.with_extension(format!("{}.part", std::process::id()));
     let mut command = process::command(&invocation.rustc);
     command
@@ -264,7 +276,8 @@ fn build_reference(
         .args(["--color", if color { "always" } else { "never" }])
         .current_dir(&invocation.cwd)
         .envs(invocation.env.iter().map(|(name, value)| (name, value)))
-        .env("PRAGMA_HARNESS", "1");
+        .env("PRAGMA_HARNESS", "1")
+        .env(HARNESS_FORMS, &forms_file);
     let io = |source| HarnessError::Io {
         path: output.to_owned(),
         source,

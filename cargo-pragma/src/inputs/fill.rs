@@ -1,6 +1,7 @@
 //! Filling a buffer of some scalar type from a description and a seed.
 //!
-//! Owns the value distributions. Which of them a case uses is decided in `verify::cases`.
+//! Owns the value distributions and the ways in which values of one buffer depend on each other or on another buffer.
+//! Which of them a case uses is decided in `verify::values`.
 
 use pragma_spec::Scalar;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,54 @@ pub enum Fill {
     Subnormal,
     /// Any bit pattern of an integer type; for floats any finite value whose exponent is near 1.
     Bits,
+    /// Such values in ascending order.
+    Sorted(Box<Fill>),
+    /// Every index below the number of elements once.
+    Permutation,
+    /// Something between `lo` and `hi` above the values of another buffer, element by element.
+    Above {
+        /// The other buffer; one of a single element counts for all.
+        base: Box<Base>,
+        /// The least difference.
+        lo: f64,
+        /// The upper end of the difference.
+        hi: f64,
+        /// Whether `hi` may occur.
+        inclusive: bool,
+    },
+    /// Records of `stride` elements each.
+    Columns {
+        /// Elements of a record.
+        stride: u64,
+        /// What is known of some of them.
+        parts: Vec<Column>,
+        /// All others; `None` leaves them as they are, for they are elements of another type.
+        rest: Option<Box<Fill>>,
+    },
+}
+
+/// A buffer that another one depends on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Base {
+    /// Its values.
+    pub values: Values,
+    /// Their seed.
+    pub seed: u64,
+    /// The number of elements.
+    pub len: u64,
+}
+
+/// Some elements of every record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Column {
+    /// The first one.
+    pub at: u64,
+    /// How many.
+    pub count: u64,
+    /// Their values.
+    pub fill: Fill,
+    /// The first of as many elements of the same record that these are added to.
+    pub above: Option<u64>,
 }
 
 /// Which values outside the ordinary are strewn in. Only float buffers get them.
@@ -68,10 +117,71 @@ impl Values {
 }
 
 /// Fills `bytes`, a whole number of elements of type `elem` in native byte order.
+///
+/// What records leave open ([`Fill::Columns`] without a rest) keeps the content that it has.
 pub fn fill(bytes: &mut [u8], elem: Scalar, values: &Values, seed: u64) {
     let mut rng = Rng::new(seed);
     let size = elem.bytes();
+    let like = |fill: &Fill| Values {
+        fill: fill.clone(),
+        ..values.clone()
+    };
     match &values.fill {
+        Fill::Columns {
+            stride,
+            parts,
+            rest,
+        } => {
+            if let Some(rest) = rest {
+                fill(bytes, elem, &like(rest), seed);
+            }
+            let record = usize::try_from(*stride).unwrap_or(usize::MAX).max(1);
+            for (i, part) in parts.iter().enumerate() {
+                let seed = Rng::derive(seed, 1 + i as u64);
+                scatter(bytes, elem, record, part, &like(&part.fill), seed);
+            }
+            return;
+        }
+        Fill::Sorted(inner) => {
+            let plain = Values {
+                specials: Specials::None,
+                ..like(inner)
+            };
+            fill(bytes, elem, &plain, seed);
+            let mut all: Vec<Drawn> = bytes.chunks_exact(size).map(|b| read(b, elem)).collect();
+            all.sort_by(Drawn::order);
+            for (slot, value) in bytes.chunks_exact_mut(size).zip(all) {
+                write(slot, elem, value);
+            }
+        }
+        Fill::Permutation => {
+            let mut all: Vec<usize> = (0..bytes.len() / size).collect();
+            rng.shuffle(&mut all);
+            for (slot, index) in bytes.chunks_exact_mut(size).zip(all) {
+                write(slot, elem, Drawn::Int(index as i128));
+            }
+        }
+        Fill::Above {
+            base,
+            lo,
+            hi,
+            inclusive,
+        } => {
+            let mut below = vec![0; base.len as usize * size];
+            fill(&mut below, elem, &base.values, base.seed);
+            let difference = Fill::Uniform {
+                lo: *lo,
+                hi: *hi,
+                inclusive: *inclusive,
+            };
+            let below: Vec<&[u8]> = below.chunks_exact(size).collect();
+            let only = below.len() == 1;
+            for (i, slot) in bytes.chunks_exact_mut(size).enumerate() {
+                let base = below.get(if only { 0 } else { i });
+                let base = base.map_or(Drawn::Int(0), |bytes| read(bytes, elem));
+                write(slot, elem, base.plus(draw(&difference, elem, &mut rng)));
+            }
+        }
         // The large common cases get loops of their own: a tuning size has tens of millions of elements.
         Fill::Bell { scale } if elem == Scalar::F32 => {
             let scale = if values.negate { -scale } else { *scale } as f32;
@@ -122,6 +232,40 @@ pub fn fill(bytes: &mut [u8], elem: Scalar, values: &Values, seed: u64) {
     }
 }
 
+/// Fills some elements of every record of `record` elements.
+fn scatter(
+    bytes: &mut [u8],
+    elem: Scalar,
+    record: usize,
+    part: &Column,
+    values: &Values,
+    seed: u64,
+) {
+    let size = elem.bytes();
+    let (at, count) = (part.at as usize, part.count as usize);
+    let records = bytes.len() / (record * size);
+    let mut drawn = vec![0; records * count * size];
+    fill(&mut drawn, elem, values, seed);
+    let each = drawn.chunks_exact((count * size).max(1));
+    for (record, drawn) in bytes.chunks_exact_mut(record * size).zip(each) {
+        for i in 0..count {
+            let value = &drawn[i * size..(i + 1) * size];
+            let place = |first: usize| (first + i) * size..(first + i + 1) * size;
+            let sum = part
+                .above
+                .and_then(|above| record.get(place(above as usize)))
+                .map(|base| read(base, elem).plus(read(value, elem)));
+            let Some(slot) = record.get_mut(place(at)) else {
+                continue;
+            };
+            match sum {
+                Some(sum) => write(slot, elem, sum),
+                None => slot.copy_from_slice(value),
+            }
+        }
+    }
+}
+
 /// A bell-shaped value in `-4.0..=4.0` from 32 random bits: the sum of four uniform bytes.
 fn bell(bits: u32) -> f32 {
     let pairs = (bits & 0x00ff_00ff) + ((bits >> 8) & 0x00ff_00ff);
@@ -143,6 +287,27 @@ impl Drawn {
         match self {
             Drawn::Float(value) => Drawn::Float(-value),
             Drawn::Int(value) => Drawn::Int(-value),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        match (self, other) {
+            (Drawn::Int(a), Drawn::Int(b)) => Drawn::Int(a + b),
+            (a, b) => Drawn::Float(a.float() + b.float()),
+        }
+    }
+
+    fn float(self) -> f64 {
+        match self {
+            Drawn::Float(value) => value,
+            Drawn::Int(value) => value as f64,
+        }
+    }
+
+    fn order(&self, other: &Self) -> std::cmp::Ordering {
+        match (self, other) {
+            (Drawn::Int(a), Drawn::Int(b)) => a.cmp(b),
+            (a, b) => a.float().total_cmp(&b.float()),
         }
     }
 }
@@ -200,6 +365,10 @@ fn draw(fill: &Fill, elem: Scalar, rng: &mut Rng) -> Drawn {
             let magnitude = if bits & 0b1110 == 0 { 0.0 } else { magnitude };
             Drawn::Float(if bits & 1 == 0 { magnitude } else { -magnitude })
         }
+        // These are no single values; `fill` takes them apart.
+        Fill::Sorted(_) | Fill::Permutation | Fill::Above { .. } | Fill::Columns { .. } => {
+            Drawn::Int(0)
+        }
         Fill::Bits if whole => Drawn::Int(i128::from(rng.next_u64() as i64)),
         Fill::Bits => {
             let bits = rng.next_u64();
@@ -211,6 +380,31 @@ fn draw(fill: &Fill, elem: Scalar, rng: &mut Rng) -> Drawn {
             )
         }
     }
+}
+
+/// The one value of a scalar that has these values, unless it is too large to be exact.
+pub fn draw_one(elem: Scalar, values: &Values, seed: u64) -> Option<f64> {
+    let mut bytes = [0; 8];
+    let slot = bytes.get_mut(..elem.bytes())?;
+    fill(slot, elem, values, seed);
+    let value = read(slot, elem).float();
+    (value.abs() < 9e15).then_some(value)
+}
+
+/// An `elem` as a number.
+fn read(slot: &[u8], elem: Scalar) -> Drawn {
+    if elem.is_float() {
+        return Drawn::Float(crate::verify::float(slot, elem));
+    }
+    let mut wide = [0; 8];
+    wide[..slot.len()].copy_from_slice(slot);
+    let bits = u64::from_le_bytes(wide);
+    let unused = 64 - 8 * slot.len() as u32;
+    Drawn::Int(if elem.is_signed() {
+        i128::from(((bits << unused) as i64) >> unused)
+    } else {
+        i128::from(bits)
+    })
 }
 
 /// Writes `value` as an `elem`; integers wrap, floats round to nearest even.
@@ -337,6 +531,102 @@ mod tests {
         let v = floats(Fill::Subnormal, Specials::None, 1000);
         assert!(v.iter().all(|x| x.abs() < f32::MIN_POSITIVE));
         assert!(v.iter().any(|x| *x != 0.0));
+    }
+
+    #[test]
+    fn sorted_values_ascend_and_permutations_hit_everything() {
+        let uniform = Fill::Uniform {
+            lo: -3.0,
+            hi: 9.0,
+            inclusive: false,
+        };
+        let v = floats(Fill::Sorted(Box::new(uniform)), Specials::None, 500);
+        assert!(v.is_sorted() && v[0] < -2.0 && v[499] > 8.0);
+        let mut bytes = vec![0; 100 * 4];
+        fill(
+            &mut bytes,
+            Scalar::U32,
+            &Values::plain(Fill::Permutation),
+            3,
+        );
+        let mut seen = [false; 100];
+        for b in bytes.chunks_exact(4) {
+            seen[u32::from_ne_bytes([b[0], b[1], b[2], b[3]]) as usize] = true;
+        }
+        assert!(seen.iter().all(|seen| *seen));
+        assert_ne!(
+            &bytes[..4],
+            &[0; 4],
+            "in some other order than the plain one"
+        );
+    }
+
+    #[test]
+    fn columns_keep_their_place_and_their_distance() {
+        let uniform = |lo: f64, hi: f64| Fill::Uniform {
+            lo,
+            hi,
+            inclusive: false,
+        };
+        let part = |at: u64, fill: Fill, above: Option<u64>| Column {
+            at,
+            count: 2,
+            fill,
+            above,
+        };
+        let fill_ = Fill::Columns {
+            stride: 5,
+            parts: vec![
+                part(0, uniform(10.0, 20.0), None),
+                part(2, uniform(0.5, 1.0), Some(0)),
+            ],
+            rest: Some(Box::new(Fill::Constant(7.0))),
+        };
+        let v = floats(fill_, Specials::None, 50);
+        for record in v.chunks_exact(5) {
+            for axis in 0..2 {
+                let (lo, hi) = (record[axis], record[2 + axis]);
+                assert!((10.0..20.0).contains(&lo) && hi >= lo + 0.49 && hi <= lo + 1.01);
+            }
+            assert_eq!(record[4], 7.0);
+        }
+    }
+
+    #[test]
+    fn values_above_another_buffer() {
+        let base = Base {
+            values: Values::plain(Fill::Bell { scale: 1.0 }),
+            seed: 4,
+            len: 30,
+        };
+        let mut below = vec![0; 30 * 4];
+        fill(&mut below, Scalar::F32, &base.values, base.seed);
+        let above = Fill::Above {
+            base: Box::new(base),
+            lo: 1.0,
+            hi: 2.0,
+            inclusive: false,
+        };
+        let v = floats(above, Specials::None, 30);
+        for (b, v) in below.chunks_exact(4).zip(v) {
+            let b = f32::from_ne_bytes([b[0], b[1], b[2], b[3]]);
+            assert!(v - b > 0.99 && v - b < 2.01);
+        }
+    }
+
+    #[test]
+    fn one_value_is_drawn_as_the_buffer_would_have_it() {
+        let values = Values::plain(Fill::Uniform {
+            lo: -9.0,
+            hi: -3.0,
+            inclusive: false,
+        });
+        let value = draw_one(Scalar::I16, &values, 8).expect("a small number");
+        let mut bytes = [0; 2];
+        fill(&mut bytes, Scalar::I16, &values, 8);
+        assert_eq!(f64::from(i16::from_ne_bytes(bytes)), value);
+        let wide = Values::plain(Fill::Constant(1e18));
+        assert_eq!(draw_one(Scalar::U64, &wide, 1), None);
     }
 
     #[test]

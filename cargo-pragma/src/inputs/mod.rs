@@ -6,5 +6,5 @@
 mod fill;
 mod rng;
 
-pub use fill::{Fill, Specials, Values, fill};
+pub use fill::{Base, Column, Fill, Specials, Values, draw_one, fill};
 pub use rng::Rng;

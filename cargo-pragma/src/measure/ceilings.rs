@@ -242,6 +242,7 @@ impl Prober<'_> {
 
 fn buffer(len: u64, access: Access) -> ArgSpec {
     ArgSpec {
+        view_of: None,
         elem: Scalar::F32,
         len,
         access,

@@ -39,7 +39,7 @@ impl<'a> Lifter<'a> {
                 return Err(Box::new(
                     Diagnostic::error(format!(
                         "`{}` cannot have kernels: {}",
-                        kernel.name(),
+                        kernel.title(),
                         error.message
                     ))
                     .at(kernel.locate(error.span, ""))
@@ -55,7 +55,17 @@ impl<'a> Lifter<'a> {
             attribute,
             signature,
         };
-        lift::lift(&request).map_err(|refusal| Box::new(self.explain(kernel, &refusal)))
+        let mut lifted =
+            lift::lift(&request).map_err(|refusal| Box::new(self.explain(kernel, &refusal)))?;
+        // Kernels also depend on what the types behind the signature are.
+        lifted
+            .dependencies
+            .extend(kernel.definitions.iter().cloned());
+        lifted.dependencies.sort_by(|a, b| a.0.cmp(&b.0));
+        lifted
+            .dependencies
+            .dedup_by(|a, b| a.0 == b.0 && a.1.to_string() == b.1.to_string());
+        Ok(lifted)
     }
 
     fn krate(&self, index: usize) -> Rc<SourceCrate> {
@@ -91,7 +101,7 @@ impl<'a> Lifter<'a> {
             .unwrap_or(&kernel.file);
         Diagnostic::error(format!(
             "cannot read `{}`: {}",
-            kernel.name(),
+            kernel.title(),
             refusal.message
         ))
         .at(Location::in_file(
@@ -102,7 +112,7 @@ impl<'a> Lifter<'a> {
     }
 }
 
-/// The hash over helpers and constants that a lifted function uses.
+/// The hash over helpers, types and constants that a lifted function uses.
 pub fn dependencies(lifted: &Lifted) -> Fingerprint {
     dependency_hash(&lifted.dependencies)
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
-use pragma_spec::{TuneSize, harness_symbol};
+use pragma_spec::TuneSize;
+use pragma_spec::form::HarnessForms;
 use pragma_synth::lift::Lifted;
 use pragma_synth::oracle;
 
@@ -104,6 +105,14 @@ impl<'a> Workshop<'a> {
             cargo_args,
             cache: self.workspace.private_dir(),
             sandbox: self.sandbox.clone(),
+            forms: HarnessForms {
+                records: source
+                    .kernels
+                    .iter()
+                    .filter(|kernel| kernel.krate == krate)
+                    .filter_map(KernelSource::harness_form)
+                    .collect(),
+            },
             color: anstream::stderr().current_choice() != anstream::ColorChoice::Never,
         };
         harness::build(&request).map_err(|error| failure(&package.name, error))
@@ -150,25 +159,12 @@ impl<'a> Workshop<'a> {
         let mut attribute = attribute.clone();
         attribute.tunes = tunes;
         let oracle = oracle::oracle_source(&lifted.program, signature).ok();
-        let file_name = kernel
-            .file
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy();
-        let ident = &kernel.function.sig.ident;
-        let symbol = harness_symbol(
-            ident,
-            &kernel.fingerprint,
-            &file_name,
-            kernel.line,
-            kernel.column,
-        );
         let spec = KernelSpec::new(
             signature.clone(),
             attribute,
             &lifted.program.dims,
             lifted.shapes.clone(),
-            symbol,
+            kernel.harness_symbol(),
             oracle,
         );
         let spec = match spec {

@@ -9,6 +9,7 @@ use pragma_spec::device::DeviceArtefact;
 use pragma_spec::{Index, KernelId, Manifest, text_sha256};
 
 use super::{INDEX, MANIFEST, MEASUREMENTS};
+use crate::discover::VendoredName;
 
 /// One thing that is wrong in `pragma/`, regardless of the sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,18 +125,20 @@ pub struct Vendored {
 }
 
 impl Vendored {
-    /// Id, function and module of every readable kernel, for naming the functions of the package.
-    pub fn names(&self) -> Vec<(KernelId, String, String)> {
-        self.kernels
-            .iter()
-            .map(|(id, kernel)| {
-                (
-                    id.clone(),
-                    kernel.manifest.function.clone(),
-                    kernel.manifest.module.clone(),
-                )
-            })
-            .collect()
+    /// What every readable kernel belongs to, for naming the functions of the package.
+    pub fn names(&self) -> Vec<VendoredName> {
+        let name = |(id, kernel): (&KernelId, &VendoredKernel)| {
+            let manifest = &kernel.manifest;
+            let form = manifest.interface.form.as_ref();
+            VendoredName {
+                id: id.clone(),
+                module: manifest.module.clone(),
+                owner: form.and_then(|form| form.owner.as_deref()).map(last_name),
+                function: manifest.function.clone(),
+                instance: form.map(|form| form.instance.suffix()).unwrap_or_default(),
+            }
+        };
+        self.kernels.iter().map(name).collect()
     }
 
     /// Whether anything is wrong with this kernel's own files.
@@ -144,6 +147,12 @@ impl Vendored {
             .iter()
             .find(|problem| problem.kernel() == Some(id))
     }
+}
+
+/// The type's name in a path with arguments: `Raster` of `crate::imaging::Raster::<3>`.
+fn last_name(path: &str) -> String {
+    let plain = path.split("::<").next().unwrap_or(path);
+    plain.rsplit("::").next().unwrap_or(plain).to_owned()
 }
 
 /// Reads `dir`, the `pragma/` of the package `package`. Never fails: what cannot be read is a [`Problem`].

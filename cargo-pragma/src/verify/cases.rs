@@ -1,12 +1,14 @@
 //! Which arguments a candidate is tried on.
 //!
-//! Owns sizes (every tail around every vector and tile width, primes, large ones, tuning sizes, held-out ones) and
-//! kinds of values. The same seed gives the same cases.
+//! Owns sizes (every tail around every vector and tile width, primes, large ones, tuning sizes and sizes like them,
+//! held-out ones), the conditions that they keep, and kinds of values; `values` owns the values themselves. The same
+//! seed gives the same cases.
 
-use pragma_spec::{InputSpec, ParamKind, Scalar, TuneSize};
+use pragma_spec::{ParamKind, TuneSize};
 
 use super::spec::KernelSpec;
-use crate::inputs::{Fill, Rng, Specials, Values};
+use super::values::Drawing;
+use crate::inputs::{Rng, Values};
 
 /// A kind of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,7 +68,8 @@ impl Kind {
         }
     }
 
-    fn is_special(self) -> bool {
+    /// Whether values that are no ordinary numbers occur.
+    pub fn is_special(self) -> bool {
         matches!(self, Kind::OneSpecial | Kind::ManySpecials)
     }
 }
@@ -84,6 +87,10 @@ pub struct Case {
     pub values: Vec<Values>,
     /// The seed of the values.
     pub seed: u64,
+    /// Whether it is a tuning size.
+    pub tuning: bool,
+    /// Whether something optional is absent.
+    pub absent: bool,
     /// The case's name: kind and sizes.
     pub name: String,
 }
@@ -97,9 +104,8 @@ const SMALL_WORK: u64 = 4 << 20;
 pub fn search(spec: &KernelSpec, seed: u64) -> Vec<Case> {
     let kinds = rotation(spec);
     let mut cases = Vec::new();
-    for (i, dims) in search_sizes(spec.guard.dims.len())
+    for (i, dims) in allowed(spec, search_sizes(spec.guard.dims.len()), seed)
         .into_iter()
-        .filter(|dims| fits(spec, dims))
         .enumerate()
     {
         let seed = Rng::derive(seed, i as u64);
@@ -124,7 +130,7 @@ pub fn search(spec: &KernelSpec, seed: u64) -> Vec<Case> {
                     }
                 })
                 .collect();
-            if fits(spec, &dims) {
+            for dims in allowed(spec, vec![dims], seed ^ i as u64) {
                 cases.extend(case(
                     spec,
                     kind,
@@ -153,7 +159,7 @@ pub fn held_out(spec: &KernelSpec, seed: u64, max_bytes: u64) -> Vec<Case> {
                 1 + rng.below(1 << bits)
             })
             .collect();
-        if fits(spec, &dims) {
+        if keeps(spec, &dims) && fits(spec, &dims) {
             cases.extend(case(
                 spec,
                 Kind::Plain,
@@ -222,7 +228,7 @@ pub fn strengthened(spec: &KernelSpec, seed: u64, round: u64) -> Vec<Case> {
             let dims: Vec<u64> = (0..count)
                 .map(|_| 2 + rng.below(if count == 1 { 3000 } else { 120 }))
                 .collect();
-            if fits(spec, &dims) {
+            if keeps(spec, &dims) && fits(spec, &dims) {
                 cases.extend(case(spec, kind, &dims, None, rng.next_u64() ^ i));
             }
         }
@@ -254,6 +260,93 @@ pub fn refused(spec: &KernelSpec, seed: u64) -> Vec<Case> {
         }
     }
     cases.retain(|case| spec.guard_on(&case.dims, &case.lens).is_none());
+    cases
+}
+
+/// Sizes that do not keep the attribute's conditions: that many are tried all the same, for what the function does then.
+const OUTSIDE: usize = 8;
+
+/// The sizes that fit the shapes and are affordable. Where one breaks a condition, one nearby that does not takes its
+/// place; a few stay as they are.
+fn allowed(spec: &KernelSpec, sizes: Vec<Vec<u64>>, seed: u64) -> Vec<Vec<u64>> {
+    let mut rng = Rng::new(Rng::derive(seed, 0xc0d));
+    let mut out: Vec<Vec<u64>> = Vec::with_capacity(sizes.len());
+    let mut outside = 0;
+    for dims in sizes {
+        if keeps(spec, &dims) {
+            if fits(spec, &dims) {
+                out.push(dims);
+            }
+            continue;
+        }
+        if outside < OUTSIDE && fits(spec, &dims) {
+            outside += 1;
+            out.push(dims.clone());
+        }
+        let near = (0..64).find_map(|_| {
+            let moved: Vec<u64> = dims
+                .iter()
+                .map(|dim| match rng.below(2) {
+                    0 => *dim,
+                    _ => 1 + rng.below(2 * dim + 4),
+                })
+                .collect();
+            (keeps(spec, &moved) && fits(spec, &moved)).then_some(moved)
+        });
+        out.extend(near.filter(|near| !out.contains(near)));
+    }
+    out
+}
+
+/// Whether these dimensions break no condition of the attribute.
+fn keeps(spec: &KernelSpec, dims: &[u64]) -> bool {
+    let lookup = |name: &str| spec.fixed(name, dims);
+    let mut conditions = spec.attribute.conditions.iter();
+    conditions.all(|condition| condition.holds(&lookup) != Some(false))
+}
+
+/// Cases of sizes like the tuning sizes: the same proportions on a smaller scale, and one dimension a little off.
+pub fn like_tuning(spec: &KernelSpec, seed: u64) -> Vec<Case> {
+    let kinds = rotation(spec);
+    let mut sizes: Vec<Vec<u64>> = Vec::new();
+    for dims in spec
+        .attribute
+        .tunes
+        .iter()
+        .filter_map(|tune| tune_dims(spec, tune))
+    {
+        // Small dimensions are parameters (a kernel's width, a stride) rather than amounts, and stay.
+        for (least, shift) in (0..24).flat_map(|shift| [(1, shift), (16, shift)]) {
+            let scaled = |dim: &u64| {
+                if *dim > least {
+                    (dim >> shift).max(least)
+                } else {
+                    *dim
+                }
+            };
+            let scaled: Vec<u64> = dims.iter().map(scaled).collect();
+            for at in 0..dims.len() {
+                for step in [0, 1, 2, 5] {
+                    for moved in [scaled[at] + step, scaled[at].saturating_sub(step).max(1)] {
+                        let mut dims = scaled.clone();
+                        dims[at] = moved;
+                        sizes.push(dims);
+                    }
+                }
+            }
+        }
+    }
+    sizes.retain(|dims| keeps(spec, dims) && fits(spec, dims));
+    sizes.sort();
+    sizes.dedup();
+    let step = (sizes.len() / 60).max(1);
+    let mut cases = Vec::new();
+    for (i, dims) in sizes.iter().step_by(step).enumerate() {
+        let seed = Rng::derive(seed, 20_000 + i as u64);
+        cases.extend(case(spec, Kind::Plain, dims, None, seed));
+        let kind = kinds[i % kinds.len()];
+        cases.extend(case(spec, kind, dims, None, Rng::derive(seed, 1)));
+    }
     cases
 }
 
@@ -350,16 +443,14 @@ fn case(
     tune: Option<&TuneSize>,
     seed: u64,
 ) -> Option<Case> {
-    let mut rng = Rng::new(Rng::derive(seed, 0xca5e));
-    let lens: Option<Vec<u64>> = (0..spec.signature.params.len())
-        .map(|i| spec.len(i, dims))
-        .collect();
-    let values = spec
-        .signature
-        .params
-        .iter()
-        .map(|param| values(spec, kind, dims, tune, &param.name, param.kind, &mut rng))
-        .collect();
+    let drawing = Drawing {
+        spec,
+        kind,
+        dims,
+        tune,
+        seed,
+    };
+    let drawn = drawing.draw()?;
     let sizes: Vec<String> = spec
         .guard
         .dims
@@ -367,138 +458,27 @@ fn case(
         .zip(dims)
         .map(|(name, value)| format!("{name} = {value}"))
         .collect();
+    let absent = if drawn.absent {
+        ", something absent"
+    } else {
+        ""
+    };
     Some(Case {
         kind,
         dims: dims.to_vec(),
-        lens: lens?,
-        values,
+        lens: drawn.lens,
+        values: drawn.values,
         seed,
-        name: format!("{} values, {}", kind.name(), sizes.join(", ")),
+        tuning: tune.is_some(),
+        absent: drawn.absent,
+        name: format!("{} values, {}{absent}", kind.name(), sizes.join(", ")),
     })
-}
-
-fn values(
-    spec: &KernelSpec,
-    kind: Kind,
-    dims: &[u64],
-    tune: Option<&TuneSize>,
-    name: &str,
-    param: ParamKind,
-    rng: &mut Rng,
-) -> Values {
-    let scalar = matches!(param, ParamKind::Scalar(_));
-    if scalar && let Some(dim) = spec.dim(name, dims) {
-        return Values::plain(Fill::Constant(dim as f64));
-    }
-    if scalar {
-        // A scalar that the attribute gives a value for has it in tuning runs, and otherwise every other time.
-        let tuned = tune.and_then(|tune| tune.get(name));
-        let any = || spec.attribute.tunes.iter().find_map(|tune| tune.get(name));
-        if let Some(value) = tuned.or_else(|| any().filter(|_| rng.below(2) == 0)) {
-            return Values::plain(Fill::Constant(value));
-        }
-    }
-    let elem = param.elem();
-    let declared = spec.attribute.inputs.iter().find(|(n, _)| n == name);
-    let (fill, fixed) = match declared.and_then(|(_, input)| declared_fill(spec, input, dims)) {
-        Some(fill) => (declared_kind(kind, fill), true),
-        None => (
-            if scalar {
-                scalar_fill(kind, elem, rng)
-            } else {
-                free_fill(kind, elem)
-            },
-            false,
-        ),
-    };
-    Values {
-        fill,
-        specials: match kind {
-            // A special in every second scalar only, or nothing else would be seen.
-            Kind::OneSpecial | Kind::ManySpecials if scalar && rng.below(4) != 0 => Specials::None,
-            Kind::OneSpecial => Specials::One,
-            Kind::ManySpecials => Specials::Many,
-            _ => Specials::None,
-        },
-        negate: kind == Kind::Negated && !fixed && (elem.is_float() || elem.is_signed()),
-    }
-}
-
-/// What the attribute's `inputs(..)` says, for these sizes.
-fn declared_fill(spec: &KernelSpec, input: &InputSpec, dims: &[u64]) -> Option<Fill> {
-    let lookup = |dim: &str| spec.dim(dim, dims);
-    match input {
-        InputSpec::Range { lo, hi, inclusive } => Some(Fill::Uniform {
-            lo: *lo,
-            hi: *hi,
-            inclusive: *inclusive,
-        }),
-        InputSpec::DimRange { lo, hi } => Some(Fill::Uniform {
-            lo: lo.eval(&lookup)? as f64,
-            hi: hi.eval(&lookup)? as f64,
-            inclusive: false,
-        }),
-        InputSpec::Set(values) => Some(Fill::Pick(values.clone())),
-        InputSpec::Columns { .. } | InputSpec::Expr(_) => None,
-    }
-}
-
-/// A declared range is kept under every kind; constants are taken from inside it.
-fn declared_kind(kind: Kind, fill: Fill) -> Fill {
-    match (kind, fill) {
-        (Kind::Zeros | Kind::Constant, Fill::Uniform { lo, .. }) => Fill::Constant(lo),
-        (Kind::Zeros | Kind::Constant, Fill::Pick(values)) => {
-            Fill::Constant(values.first().copied().unwrap_or(0.0))
-        }
-        (_, fill) => fill,
-    }
-}
-
-fn free_fill(kind: Kind, elem: Scalar) -> Fill {
-    let scale = if elem.is_float() { 1.0 } else { 16.0 };
-    match kind {
-        Kind::Plain | Kind::Negated | Kind::OneSpecial | Kind::ManySpecials => Fill::Bell { scale },
-        Kind::Large => Fill::Bell { scale: 1e3 * scale },
-        Kind::Small => Fill::Bell {
-            scale: 1e-3 * scale,
-        },
-        Kind::Positive if elem.is_float() => Fill::Uniform {
-            lo: 0.0,
-            hi: 1.0,
-            inclusive: false,
-        },
-        Kind::Positive => Fill::Uniform {
-            lo: 0.0,
-            hi: 100.0,
-            inclusive: false,
-        },
-        Kind::Wide => Fill::Bits,
-        Kind::Zeros => Fill::Constant(0.0),
-        Kind::Constant => Fill::Constant(if elem.is_float() { 0.37 } else { 3.0 }),
-        Kind::Subnormal => Fill::Subnormal,
-    }
-}
-
-/// Scalars are parameters of an algorithm more often than data: they start from values that make sense as such.
-fn scalar_fill(kind: Kind, elem: Scalar, rng: &mut Rng) -> Fill {
-    match kind {
-        Kind::Wide | Kind::Zeros | Kind::Large | Kind::Small => free_fill(kind, elem),
-        _ if elem.is_float() => match rng.below(3) {
-            0 => Fill::Bell { scale: 1.0 },
-            _ => Fill::Pick(vec![1e-5, 0.5, 1.0, 2.0, 1.5, 0.1, 3.0]),
-        },
-        Kind::Negated => Fill::Bell { scale: 4.0 },
-        _ => Fill::Uniform {
-            lo: 0.0,
-            hi: 8.0,
-            inclusive: false,
-        },
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inputs::Fill;
     use pragma_spec::{KernelAttribute, KernelSignature, Shape};
 
     fn spec(text: &str, attribute: &str, dims: &[&str]) -> KernelSpec {

@@ -3,7 +3,6 @@
 //! Owns [`Verified`], which nothing else can make. A worker that dies says something about the candidate in it and about
 //! nothing else.
 
-use pragma_spec::ReturnSig;
 use serde::{Deserialize, Serialize};
 
 use super::bench::{Bench, BenchError, Expected, Prepared};
@@ -13,7 +12,7 @@ use super::spec::Output;
 use crate::harness::Built;
 use crate::process::confine::Confinement;
 use crate::worker::abi;
-use crate::worker::protocol::{Access, ArgSpec, Layout, Poison};
+use crate::worker::protocol::{ArgSpec, Layout, Poison};
 use crate::worker::{Called, Worker, WorkerError};
 
 /// How much a verification covers.
@@ -147,10 +146,11 @@ impl Bench {
             worker: self.worker(POOL).map_err(broken)?,
             library: 0,
             tally: Tally::default(),
+            declined: 0,
         };
-        let symbol = match self.spec.signature.returns {
-            ReturnSig::Vec(_) => abi::CANDIDATE_INTO,
-            _ => built.symbol.as_str(),
+        let symbol = match self.outputs.iter().any(|output| output.is_vec) {
+            true => abi::CANDIDATE_INTO,
+            false => built.symbol.as_str(),
         };
         match run.worker.load(&built.path, symbol) {
             Ok(library) => run.library = library,
@@ -189,7 +189,19 @@ impl Bench {
                 }
             }
         }
+        if run.declined * 2 > done {
+            return Ok(Verdict::Unproven(format!(
+                "the candidate declines {} of {done} cases that the reference answers",
+                run.declined
+            )));
+        }
         let (checked, mut unchecked) = self.coverage(built, level, done, run.tally);
+        if run.declined > 0 {
+            unchecked.push(format!(
+                "{} cases that kernels leave to the reference, though it answers",
+                run.declined
+            ));
+        }
         unchecked.extend(untried);
         Ok(Verdict::Verified(Verified {
             built: built.clone(),
@@ -230,21 +242,21 @@ impl Bench {
         };
         let mut first: Option<Called> = None;
         for layout in layouts.into_iter().flatten() {
-            let called = match run.call(&args, layout, Poison::A, 0) {
+            let called = match self.run(run, &args, layout, Poison::A, 0) {
                 Ok(called) => called,
                 Err(error) => return fatal(case, error),
             };
             let (reference, oracle) = match &prepared.expected {
                 Expected::Nothing => return Ok(None),
-                Expected::Panic if called.status == abi::STATUS_OK => {
-                    return Ok(Some(evidence(
-                        case,
-                        "the reference panics on these arguments and the candidate does not",
-                    )));
+                Expected::Panic | Expected::Refused => {
+                    return Ok(self.check_decline(case, &args, &called, &prepared.expected));
                 }
-                Expected::Panic => return Ok(None),
                 Expected::Values { reference, oracle } => (reference, oracle.as_deref()),
             };
+            if called.status == abi::STATUS_GUARD && self.may_decline(case) {
+                run.declined += 1;
+                return Ok(self.changed(case, &args, &called));
+            }
             // Bits that have been judged once need not be judged again.
             let same =
                 |first: &Called| first.status == called.status && first.outputs == called.outputs;
@@ -257,7 +269,7 @@ impl Bench {
         let Some(first) = first else {
             return Ok(None);
         };
-        let again = match run.call(&args, Layout::Right, Poison::B, 0) {
+        let again = match self.run(run, &args, Layout::Right, Poison::B, 0) {
             Ok(called) => called,
             Err(error) => return fatal(case, error),
         };
@@ -267,7 +279,7 @@ impl Bench {
         if args.iter().map(ArgSpec::bytes).sum::<u64>() >= PARALLEL_BYTES {
             // Without a limit, as before, it was all of the pool.
             for threads in [1, 2] {
-                let called = match run.call(&args, Layout::Right, Poison::A, threads) {
+                let called = match self.run(run, &args, Layout::Right, Poison::A, threads) {
                     Ok(called) => called,
                     Err(error) => return fatal(case, error),
                 };
@@ -301,15 +313,7 @@ impl Bench {
 
     fn candidate_args(&self, case: &Case) -> Vec<ArgSpec> {
         let mut args = self.spec.args(case, &self.write_only);
-        if let ReturnSig::Vec(elem) = self.spec.signature.returns {
-            args.push(self.spec.return_arg(case).unwrap_or(ArgSpec {
-                elem,
-                len: 0,
-                access: Access::Write,
-                values: crate::inputs::Values::plain(crate::inputs::Fill::Constant(0.0)),
-                seed: 0,
-            }));
-        }
+        args.extend(self.spec.return_args(case));
         args
     }
 
@@ -417,7 +421,7 @@ impl Bench {
     fn is_poison(&self, output: &Output, bytes: &[u8], index: usize) -> bool {
         let poisoned = match output.param {
             Some(param) => self.write_only.get(param) == Some(&true),
-            None => matches!(self.spec.signature.returns, ReturnSig::Vec(_)),
+            None => output.is_vec,
         };
         let size = output.elem.bytes();
         let mut poison = vec![0; size];
@@ -470,6 +474,16 @@ impl Bench {
                 "panics where the reference panics ({panics} cases)"
             ));
         }
+        let refusals = self
+            .cases
+            .iter()
+            .filter(|p| matches!(p.expected, Expected::Refused))
+            .count();
+        if refusals > 0 {
+            checked.push(format!(
+                "nothing touched where the reference returns an error or nothing ({refusals} cases)"
+            ));
+        }
         let silent = self
             .cases
             .iter()
@@ -495,14 +509,16 @@ impl Bench {
 }
 
 /// A candidate in its worker.
-struct Run {
+pub(super) struct Run {
     worker: Worker,
     library: usize,
     tally: Tally,
+    /// Cases left to the reference, though it has a result.
+    declined: usize,
 }
 
 impl Run {
-    fn call(
+    pub(super) fn call(
         &mut self,
         args: &[ArgSpec],
         layout: Layout,
@@ -514,7 +530,7 @@ impl Run {
     }
 }
 
-fn evidence(case: &Case, message: &str) -> Box<Evidence> {
+pub(super) fn evidence(case: &Case, message: &str) -> Box<Evidence> {
     Box::new(Evidence {
         message: message.to_owned(),
         case: case.name.clone(),

@@ -12,14 +12,17 @@
 mod bench;
 mod cases;
 mod check;
+mod decline;
 mod judge;
 mod mutants;
 mod self_test;
 mod spec;
+mod values;
 
 pub use bench::{Bench, BenchError, Limits};
 pub use cases::{Case, Kind};
 pub use check::{Evidence, Level, Verdict, Verified};
+pub(crate) use judge::float;
 pub use judge::{Mismatch, Policy, Tally};
 pub use mutants::{Mutant, SelfTest};
 pub use spec::{KernelSpec, Output};

@@ -147,7 +147,13 @@ fn one_wrong(reference: &[u8], elem: Scalar) -> Vec<u8> {
     if let Some(slot) = mutated.chunks_exact_mut(elem.bytes()).nth(middle) {
         if elem.is_float() {
             let value = float(slot, elem);
-            put(slot, elem, value * 1.001 + f64::MIN_POSITIVE);
+            // Several units in the last place of every type.
+            let factor = match elem {
+                Scalar::F16 => 1.02,
+                Scalar::Bf16 => 1.1,
+                _ => 1.001,
+            };
+            put(slot, elem, value * factor + f64::MIN_POSITIVE);
         } else {
             slot[0] ^= 1;
         }

@@ -140,9 +140,7 @@ impl Bench {
                 }
             }
             Some(_) => Poison::A.fill(&mut before, output.elem),
-            None if matches!(self.spec.signature.returns, pragma_spec::ReturnSig::Vec(_)) => {
-                Poison::A.fill(&mut before, output.elem)
-            }
+            None if output.is_vec => Poison::A.fill(&mut before, output.elem),
             // A single value cannot be skipped.
             None => before.clear(),
         }

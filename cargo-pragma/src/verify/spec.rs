@@ -2,9 +2,10 @@
 //!
 //! Owns turning a case into argument lists for reference, oracle and candidate. Choosing cases is `cases`' business.
 
+use pragma_spec::form::{Leaf, ReturnedKind};
 use pragma_spec::{
-    Accuracy, Guard, GuardError, GuardParam, KernelAttribute, KernelSignature, ParamKind,
-    ReturnSig, Scalar, Shape,
+    Accuracy, DimExpr, Guard, GuardError, GuardParam, KernelAttribute, KernelSignature, ParamKind,
+    Scalar, Shape,
 };
 
 use super::cases::Case;
@@ -28,6 +29,10 @@ pub struct KernelSpec {
     pub oracle: Option<String>,
     /// Whether kernels can decline.
     pub declines: bool,
+    /// Integer buffers whose elements the function uses as indices, and one more than the largest that is allowed.
+    pub indices: Vec<(String, DimExpr)>,
+    /// What the parameters are in the source.
+    pub leaves: Vec<Leaf>,
 }
 
 /// One result of a kernel.
@@ -39,6 +44,8 @@ pub struct Output {
     pub elem: Scalar,
     /// The mutable parameter it is, or `None` for a returned value.
     pub param: Option<usize>,
+    /// Whether it is a returned `Vec`.
+    pub is_vec: bool,
 }
 
 impl KernelSpec {
@@ -56,6 +63,8 @@ impl KernelSpec {
     ) -> Result<Self, GuardError> {
         let guard = Guard::plan(dims, &GuardParam::all(&signature), &shapes)?;
         Ok(KernelSpec {
+            leaves: signature.form.leaves(),
+            indices: Vec::new(),
             signature,
             attribute,
             shapes,
@@ -73,19 +82,27 @@ impl KernelSpec {
             .params
             .iter()
             .enumerate()
-            .filter(|(_, param)| is_mutable(param.kind))
+            .filter(|(i, param)| is_mutable(param.kind) && self.view_of(*i).is_none())
             .map(|(i, param)| Output {
                 name: param.name.clone(),
                 elem: param.kind.elem(),
                 param: Some(i),
+                is_vec: false,
             })
             .collect();
         outputs.extend(self.signature.returned().into_iter().map(|value| Output {
             name: value.name,
             elem: value.kind.elem(),
             param: None,
+            is_vec: matches!(value.kind, ReturnedKind::Vec(_)),
         }));
         outputs
+    }
+
+    /// The parameter whose memory parameter `i` is, as numbers of another type.
+    pub fn view_of(&self, i: usize) -> Option<usize> {
+        let of = self.leaves.get(i)?.view_of.as_ref()?;
+        self.leaves.iter().position(|leaf| leaf.name == *of)
     }
 
     /// The number of elements of parameter `i` for these dimensions, if they fit its shape.
@@ -98,9 +115,18 @@ impl KernelSpec {
         }
     }
 
-    /// The number of elements of a returned `Vec`.
-    pub fn return_len(&self, dims: &[u64]) -> Option<u64> {
-        self.shape_len("return", dims)
+    /// Type and number of elements of every returned `Vec`, in order; no number where the shape does not fit.
+    pub fn returned_vecs(&self, dims: &[u64]) -> Vec<(Scalar, Option<u64>)> {
+        let vec = |value: &pragma_spec::form::Returned| {
+            let ReturnedKind::Vec(elem) = value.kind else {
+                return None;
+            };
+            let by_shape = || self.shape_len(&value.name, dims);
+            // Of an array the type says it.
+            let by_type = || (!value.inner.is_empty()).then(|| value.inner.iter().product());
+            Some((elem, by_shape().or_else(by_type)))
+        };
+        self.signature.returned().iter().filter_map(vec).collect()
     }
 
     fn shape_len(&self, name: &str, dims: &[u64]) -> Option<u64> {
@@ -118,13 +144,16 @@ impl KernelSpec {
     pub fn bytes(&self, dims: &[u64]) -> Option<u64> {
         let mut total = 0u64;
         for (i, param) in self.signature.params.iter().enumerate() {
+            if self.view_of(i).is_some() {
+                continue;
+            }
             total = total.checked_add(
                 self.len(i, dims)?
                     .checked_mul(param.kind.elem().bytes() as u64)?,
             )?;
         }
-        if let ReturnSig::Vec(elem) = self.signature.returns {
-            total = total.checked_add(self.return_len(dims)?.checked_mul(elem.bytes() as u64)?)?;
+        for (elem, len) in self.returned_vecs(dims) {
+            total = total.checked_add(len?.checked_mul(elem.bytes() as u64)?)?;
         }
         Some(total)
     }
@@ -148,8 +177,16 @@ impl KernelSpec {
                 .position(|param| param.name == name)?;
             lens.get(at).copied()
         };
-        self.guard
-            .eval(&|name| self.dim(name, dims).map(i128::from), &len)
+        let scalar = |name: &str| {
+            let value = self.dim(name, dims).or_else(|| self.shape_len(name, dims));
+            value.map(i128::from)
+        };
+        self.guard.eval(&scalar, &len)
+    }
+
+    /// The value of a scalar parameter that a dimension or a shape fixes.
+    pub fn fixed(&self, name: &str, dims: &[u64]) -> Option<u64> {
+        self.dim(name, dims).or_else(|| self.shape_len(name, dims))
     }
 
     /// The arguments of a case. `write_only` says of every parameter whether the reference ignores its old content.
@@ -172,22 +209,51 @@ impl KernelSpec {
                     .cloned()
                     .unwrap_or(Values::plain(crate::inputs::Fill::Constant(0.0))),
                 seed: Rng::derive(case.seed, i as u64),
+                view_of: self.view_of(i),
             })
             .collect()
     }
 
-    /// The buffer for a returned `Vec`, which candidates fill as an additional argument.
-    pub fn return_arg(&self, case: &Case) -> Option<ArgSpec> {
-        let ReturnSig::Vec(elem) = self.signature.returns else {
-            return None;
-        };
-        Some(ArgSpec {
+    /// The buffers for returned `Vec`s, which candidates fill as additional arguments.
+    pub fn return_args(&self, case: &Case) -> Vec<ArgSpec> {
+        let arg = |(elem, len): (Scalar, Option<u64>)| ArgSpec {
             elem,
-            len: self.return_len(&case.dims)?,
+            len: len.unwrap_or(0),
             access: Access::Write,
             values: Values::plain(crate::inputs::Fill::Constant(0.0)),
             seed: 0,
-        })
+            view_of: None,
+        };
+        self.returned_vecs(&case.dims)
+            .into_iter()
+            .map(arg)
+            .collect()
+    }
+
+    /// Puts what a candidate produced into the order of [`KernelSpec::outputs`]: buffers of returned `Vec`s come before
+    /// returned numbers, wherever those stand in the result.
+    pub fn in_order(&self, mut outputs: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        let expected = self.outputs();
+        let first = expected
+            .iter()
+            .filter(|output| output.param.is_some())
+            .count();
+        if outputs.len() != expected.len() {
+            return outputs;
+        }
+        let mut returned = outputs.split_off(first);
+        let vecs = expected.iter().filter(|output| output.is_vec).count();
+        let mut numbers = returned.split_off(vecs).into_iter();
+        let mut vecs = returned.into_iter();
+        outputs.extend(
+            expected[first..]
+                .iter()
+                .filter_map(|output| match output.is_vec {
+                    true => vecs.next(),
+                    false => numbers.next(),
+                }),
+        );
+        outputs
     }
 
     /// Whether a parameter or result is of type `f64`.

@@ -14,6 +14,10 @@ pub const STATUS_PANIC: u32 = 1;
 pub const STATUS_BAD_ARGS: u32 = 2;
 /// The shape guard refused these arguments: in the user's crate the reference would have run.
 pub const STATUS_GUARD: u32 = 3;
+/// The reference has no result for these arguments: it returned an `Err` or a `None`.
+pub const STATUS_REFUSED: u32 = 4;
+/// The compiler lays out a record otherwise than was assumed.
+pub const STATUS_LAYOUT: u32 = 5;
 
 /// One argument: first element and number of elements. Scalars: the value and 1.
 #[repr(C)]

@@ -78,14 +78,15 @@ impl Kernel {
         }
     }
 
-    /// Calls the entry and collects what it returns.
-    pub fn call(&self, regions: &[Region]) -> (u32, Vec<Vec<u8>>) {
+    /// Calls the entry and collects what it returns. `places` gives every argument's region and the bytes of its
+    /// elements.
+    pub fn call(&self, regions: &[Region], places: &[(usize, usize)]) -> (u32, Vec<Vec<u8>>) {
         let mut values: Collected = Vec::new();
         let ret = RawReturn {
             context: (&raw mut values).cast(),
             sink: collect,
         };
-        let args = arguments(regions);
+        let args = arguments(regions, places);
         // SAFETY: every argument points to live memory of the stated size; the sink fits its context.
         let status = unsafe { (self.entry)(args.as_ptr(), args.len(), &ret) };
         values.sort_by_key(|(index, _)| *index);
@@ -93,12 +94,17 @@ impl Kernel {
     }
 
     /// Calls the entry `times` times and drops what it returns; the last status.
-    pub fn call_repeatedly(&self, regions: &[Region], times: usize) -> u32 {
+    pub fn call_repeatedly(
+        &self,
+        regions: &[Region],
+        places: &[(usize, usize)],
+        times: usize,
+    ) -> u32 {
         let ret = RawReturn {
             context: std::ptr::null_mut(),
             sink: ignore,
         };
-        let args = arguments(regions);
+        let args = arguments(regions, places);
         let mut status = 0;
         for _ in 0..times {
             // SAFETY: every argument points to live memory of the stated size; the sink looks at nothing.
@@ -109,12 +115,12 @@ impl Kernel {
 }
 
 /// The argument list of a call on these regions.
-fn arguments(regions: &[Region]) -> Vec<RawArg> {
-    regions
+fn arguments(regions: &[Region], places: &[(usize, usize)]) -> Vec<RawArg> {
+    places
         .iter()
-        .map(|region| RawArg {
-            ptr: region.ptr(),
-            len: region.len(),
+        .map(|&(region, elem)| RawArg {
+            ptr: regions[region].ptr(),
+            len: regions[region].size() / elem,
         })
         .collect()
 }

@@ -26,8 +26,6 @@ pub struct Region {
     offset: usize,
     /// Bytes of the elements.
     bytes: usize,
-    /// Bytes of one element.
-    elem: usize,
 }
 
 fn page_size() -> usize {
@@ -78,7 +76,6 @@ impl Region {
             inner,
             offset,
             bytes,
-            elem: elem.max(1),
         };
         region.set_writable(true)?;
         region.draw_canaries();
@@ -133,9 +130,9 @@ impl Region {
         unsafe { std::slice::from_raw_parts(self.ptr(), self.bytes) }
     }
 
-    /// The number of whole elements.
-    pub fn len(&self) -> usize {
-        self.bytes / self.elem
+    /// Bytes of all elements.
+    pub fn size(&self) -> usize {
+        self.bytes
     }
 
     /// The address of the first element; valid for the region's bytes.

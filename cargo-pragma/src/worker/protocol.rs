@@ -34,12 +34,23 @@ pub struct ArgSpec {
     pub values: Values,
     /// The seed of its content.
     pub seed: u64,
+    /// Which argument's memory it is, as elements of another type: its content is written over that one's.
+    #[serde(default)]
+    pub view_of: Option<usize>,
 }
 
 impl ArgSpec {
     /// Size in bytes.
     pub fn bytes(&self) -> u64 {
         self.len * self.elem.bytes() as u64
+    }
+
+    /// Bytes of memory of its own.
+    pub fn own_bytes(&self) -> u64 {
+        match self.view_of {
+            Some(_) => 0,
+            None => self.bytes(),
+        }
     }
 }
 

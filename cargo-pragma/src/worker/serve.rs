@@ -99,8 +99,9 @@ struct Session {
     /// The regions of the last call in each layout, reused by the next one of the same sizes: new data then lies at
     /// old addresses.
     arenas: Vec<Arena>,
-    /// The contents that the last call started from: a case is called several times in a row.
-    contents: Vec<(ArgSpec, Vec<u8>)>,
+    /// The contents that the last call started from, by what made them (an argument and the views of its memory): a
+    /// case is called several times in a row.
+    contents: Vec<(Vec<ArgSpec>, Vec<u8>)>,
 }
 
 /// Regions for the arguments of a call.
@@ -115,7 +116,7 @@ impl Arena {
     /// Whether these arguments fit its regions.
     fn fits(&self, layout: Layout, args: &[ArgSpec]) -> bool {
         let same = |(a, b): (&ArgSpec, &ArgSpec)| {
-            a.bytes() == b.bytes() && a.elem.bytes() == b.elem.bytes()
+            a.bytes() == b.bytes() && a.elem.bytes() == b.elem.bytes() && a.view_of == b.view_of
         };
         self.layout == layout
             && self.holds.len() == args.len()
@@ -147,12 +148,8 @@ impl Session {
                     .filter(|arena| arena.fits(layout, &args));
                 let (mut arena, stale) = match known {
                     Some(arena) => {
-                        let stale = arena
-                            .holds
-                            .iter()
-                            .zip(&args)
-                            .map(|(old, new)| old != new)
-                            .collect();
+                        let changed = |i: usize| makers(&arena.holds, i) != makers(&args, i);
+                        let stale = (0..args.len()).map(changed).collect();
                         (arena, stale)
                     }
                     None => (
@@ -163,15 +160,9 @@ impl Session {
                 arena.holds = args;
                 let kernel = self.kernels.get(library).ok_or("no such library")?;
                 kernel.set_threads(threads);
-                let reply = call(
-                    kernel,
-                    &mut arena.regions,
-                    &self.contents,
-                    &stale,
-                    poison,
-                    &outputs,
-                )
-                .map_err(|error| error.to_string())?;
+                let contents: Vec<&[u8]> = self.contents.iter().map(|(_, c)| &c[..]).collect();
+                let reply = call(kernel, &mut arena, &contents, &stale, poison, &outputs)
+                    .map_err(|error| error.to_string())?;
                 self.arenas.push(arena);
                 Ok(reply)
             }
@@ -206,16 +197,21 @@ impl Session {
     /// Makes `contents` those of `args`, one for every argument.
     fn generate(&mut self, args: &[ArgSpec]) {
         self.contents.truncate(args.len());
-        for (i, arg) in args.iter().enumerate() {
-            if self.contents.get(i).is_some_and(|(known, _)| known == arg) {
+        for i in 0..args.len() {
+            let makers = makers(args, i);
+            if self
+                .contents
+                .get(i)
+                .is_some_and(|(known, _)| *known == makers)
+            {
                 continue;
             }
             let mut bytes = Vec::new();
-            if arg.access != Access::Write {
-                bytes.resize(arg.bytes() as usize, 0);
-                fill(&mut bytes, arg.elem, &arg.values, arg.seed);
+            if args[i].access != Access::Write {
+                bytes.resize(args[i].own_bytes() as usize, 0);
+                write_content(&mut bytes, &makers);
             }
-            let entry = (arg.clone(), bytes);
+            let entry = (makers, bytes);
             match self.contents.get_mut(i) {
                 Some(slot) => *slot = entry,
                 None => self.contents.push(entry),
@@ -224,11 +220,35 @@ impl Session {
     }
 }
 
+/// Argument `at` and those that are views of its memory.
+fn makers(args: &[ArgSpec], at: usize) -> Vec<ArgSpec> {
+    let views = args.iter().filter(|arg| arg.view_of == Some(at));
+    args.get(at).into_iter().chain(views).cloned().collect()
+}
+
+/// Writes what an argument and the views of its memory say into it.
+fn write_content(bytes: &mut [u8], makers: &[ArgSpec]) {
+    for arg in makers {
+        // A view covers whole elements only.
+        let whole = bytes.len() / arg.elem.bytes() * arg.elem.bytes();
+        fill(&mut bytes[..whole], arg.elem, &arg.values, arg.seed);
+    }
+}
+
+/// Every argument's region and the bytes of its elements: views lie in the region of another one.
+fn places(args: &[ArgSpec]) -> Vec<(usize, usize)> {
+    let place = |(i, arg): (usize, &ArgSpec)| {
+        let region = arg.view_of.filter(|base| *base < args.len()).unwrap_or(i);
+        (region, arg.elem.bytes())
+    };
+    args.iter().enumerate().map(place).collect()
+}
+
 fn map(args: &[ArgSpec], layout: Layout) -> io::Result<Arena> {
     let regions = args
         .iter()
         .map(|arg| {
-            let bytes = usize::try_from(arg.bytes()).map_err(io::Error::other)?;
+            let bytes = usize::try_from(arg.own_bytes()).map_err(io::Error::other)?;
             let mut region = Region::new(bytes, arg.elem.bytes(), layout, 0)?;
             region.prefer_huge_pages();
             Ok(region)
@@ -243,13 +263,18 @@ fn map(args: &[ArgSpec], layout: Layout) -> io::Result<Arena> {
 
 fn call(
     kernel: &Kernel,
-    regions: &mut [Region],
-    contents: &[(ArgSpec, Vec<u8>)],
+    arena: &mut Arena,
+    contents: &[&[u8]],
     stale: &[bool],
     poison: Poison,
     outputs: &std::path::Path,
 ) -> io::Result<Reply> {
-    for (region, ((arg, content), stale)) in regions.iter_mut().zip(contents.iter().zip(stale)) {
+    let Arena { regions, holds, .. } = arena;
+    let all = regions
+        .iter_mut()
+        .zip(holds.iter())
+        .zip(contents.iter().zip(stale));
+    for ((region, arg), (content, stale)) in all {
         region.draw_canaries();
         match arg.access {
             Access::Write => poison.fill(region.bytes_mut(), arg.elem),
@@ -261,7 +286,7 @@ fn call(
             region.set_writable(false)?;
         }
     }
-    let (status, returned) = kernel.call(regions);
+    let (status, returned) = kernel.call(regions, &places(holds));
     let overrun = regions.iter().position(|region| !region.canaries_intact());
     for region in regions.iter_mut() {
         region.set_writable(true)?;
@@ -275,8 +300,8 @@ fn call(
         .open(outputs)?;
     let written = regions
         .iter()
-        .zip(contents)
-        .filter(|(_, (arg, _))| arg.access != Access::Read)
+        .zip(holds.iter())
+        .filter(|(_, arg)| arg.access != Access::Read)
         .map(|(region, _)| region.bytes());
     for piece in written.chain(returned.iter().map(Vec::as_slice)) {
         file.write_all(piece)?;
@@ -306,14 +331,14 @@ fn time(
     let started = Instant::now();
     let mut regions = Vec::new();
     for (i, arg) in args.iter().enumerate() {
-        let bytes = usize::try_from(arg.bytes()).map_err(|error| error.to_string())?;
+        let bytes = usize::try_from(arg.own_bytes()).map_err(|error| error.to_string())?;
         // Where allocators put large buffers: 16 bytes into a line. The stagger keeps equal offsets into pages apart.
         let mut region = Region::new(bytes, arg.elem.bytes(), Layout::Left, 16 + 320 * i)
             .map_err(|error| error.to_string())?;
         match arg.access {
             Access::Write => Poison::A.fill(region.bytes_mut(), arg.elem),
             Access::Read | Access::ReadWrite => {
-                fill(region.bytes_mut(), arg.elem, &arg.values, arg.seed)
+                write_content(region.bytes_mut(), &makers(args, i));
             }
         }
         regions.push(region);
@@ -330,12 +355,13 @@ fn time(
             }
         }
     };
+    let places = places(args);
     let mut batches = Vec::new();
     for kernel in kernels {
         restore(&mut regions);
         // The first call also warms caches, starts threads and touches pages.
         let start = Instant::now();
-        let status = kernel.call_repeatedly(&regions, 1);
+        let status = kernel.call_repeatedly(&regions, &places, 1);
         if status != 0 {
             return Err(match status {
                 abi::STATUS_PANIC => "the function panics on the generated inputs; say with `inputs(..)` from which ranges its arguments come".to_owned(),
@@ -347,7 +373,7 @@ fn time(
             let mut batch = 1usize;
             loop {
                 restore(&mut regions);
-                once = clock(kernel, &regions, batch);
+                once = clock(kernel, &regions, &places, batch);
                 if once * batch as f64 >= SAMPLE_NS / 4.0 || batch >= 1 << 20 {
                     break;
                 }
@@ -364,7 +390,7 @@ fn time(
         let mut round = vec![0.0; kernels.len()];
         for &i in &order {
             restore(&mut regions);
-            round[i] = clock(kernels[i], &regions, batches[i]);
+            round[i] = clock(kernels[i], &regions, &places, batches[i]);
         }
         samples.push(round);
     }
@@ -372,8 +398,8 @@ fn time(
 }
 
 /// Nanoseconds per call over `batch` calls.
-fn clock(kernel: &Kernel, regions: &[Region], batch: usize) -> f64 {
+fn clock(kernel: &Kernel, regions: &[Region], places: &[(usize, usize)], batch: usize) -> f64 {
     let start = Instant::now();
-    kernel.call_repeatedly(regions, batch);
+    kernel.call_repeatedly(regions, places, batch);
     start.elapsed().as_nanos() as f64 / batch as f64
 }

@@ -5,6 +5,7 @@
 
 #![allow(dead_code)] // Every test binary uses a part of it.
 
+use pragma_spec::form::HarnessForms;
 use std::path::{Path, PathBuf};
 
 use cargo_pragma::harness::{
@@ -87,6 +88,7 @@ impl Fixture {
                 .collect(),
             cache: Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures"),
             sandbox: Sandbox::required(exe()),
+            forms: HarnessForms::default(),
             color: false,
         })
     }
