@@ -5,9 +5,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use pragma_spec::form::ReturnedKind;
 use pragma_spec::{
     Fingerprint, Guard, GuardParam, Index, IndexEntry, KernelSignature, Manifest, ParamKind,
-    ReturnSig, TargetOutcome, text_sha256,
+    TargetOutcome, text_sha256,
 };
 
 /// The package being compiled.
@@ -40,23 +41,37 @@ pub enum Artefacts {
 pub struct Kernel {
     /// Its manifest.
     pub manifest: Manifest,
-    /// How to test arguments, if the function has not changed since; `None` means stale.
-    pub fresh: Option<Guard>,
+    /// How to call it, if the function has not changed since; `None` means stale.
+    pub fresh: Option<Fresh>,
+}
+
+/// What a kernel takes and when.
+pub struct Fresh {
+    /// The signature that it was made for.
+    pub sig: KernelSignature,
+    /// How to test arguments.
+    pub guard: Guard,
+}
+
+/// A function whose kernels are looked for.
+pub struct Wanted<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its fingerprint.
+    pub fingerprint: &'a Fingerprint,
+    /// Its signature, where the function itself shows it; else a manifest does.
+    pub sig: Option<&'a KernelSignature>,
 }
 
 /// `pragma/` is not as `cargo pragma tune` left it. The text says which file and what to do.
 #[derive(Debug)]
 pub struct ArtefactError(pub String);
 
-/// Looks for kernels of `sig`, whose fingerprint is `fingerprint`.
+/// Looks for kernels of a function.
 ///
 /// # Errors
 /// If a file is missing, unreadable, of a newer format, of another package, or not the one that was verified.
-pub fn find(
-    package: &Package,
-    sig: &KernelSignature,
-    fingerprint: &Fingerprint,
-) -> Result<Artefacts, ArtefactError> {
+pub fn find(package: &Package, wanted: &Wanted<'_>) -> Result<Artefacts, ArtefactError> {
     let path = "pragma/index.toml";
     let text = match read(package, path) {
         Ok(text) => text,
@@ -76,8 +91,8 @@ pub fn find(
     })?;
     let entries = index.kernels.iter();
     let kernels = entries
-        .filter(|entry| entry.function == sig.name)
-        .map(|entry| kernel(package, entry, sig, fingerprint))
+        .filter(|entry| entry.function == wanted.name)
+        .map(|entry| kernel(package, entry, wanted))
         .collect::<Result<_, _>>()?;
     Ok(Artefacts::Index(kernels))
 }
@@ -91,11 +106,10 @@ fn read(package: &Package, path: &str) -> io::Result<String> {
 fn kernel(
     package: &Package,
     entry: &IndexEntry,
-    sig: &KernelSignature,
-    fingerprint: &Fingerprint,
+    wanted: &Wanted<'_>,
 ) -> Result<Kernel, ArtefactError> {
     let path = format!("pragma/{}/manifest.toml", entry.kernel);
-    let redo = |what: String| Err(damaged(&path, &what, &sig.name));
+    let redo = |what: String| Err(damaged(&path, &what, wanted.name));
     let text = match read(package, &path) {
         Ok(text) => text,
         Err(error) => return redo(unreadable(&error)),
@@ -124,36 +138,50 @@ fn kernel(
     {
         return redo("contradicts `pragma/index.toml`".to_owned());
     }
-    if manifest.fingerprint != *fingerprint {
+    if manifest.fingerprint != *wanted.fingerprint {
         return Ok(Kernel {
             manifest,
             fresh: None,
         });
     }
-    if let Some(name) = without_shape(sig, &manifest) {
+    let sig = match (&manifest.interface.form, wanted.sig) {
+        (Some(form), _) => KernelSignature::from_form(wanted.name.to_owned(), form.clone())
+            .map_err(|name| format!("has two parameters called `{name}`")),
+        (None, Some(sig)) => Ok(sig.clone()),
+        (None, None) => Err("has no `form`, which this function needs".to_owned()),
+    };
+    let sig = match sig {
+        Ok(sig) => sig,
+        Err(what) => return redo(what),
+    };
+    if let Some(name) = without_shape(&sig, &manifest) {
         // The guard would let any length through to a kernel that trusts it.
         return redo(format!("has no shape for `{name}`"));
     }
-    let guard = match Guard::plan(&manifest.dims, &GuardParam::all(sig), &manifest.shapes) {
+    let guard = match Guard::plan(&manifest.dims, &GuardParam::all(&sig), &manifest.shapes) {
         Ok(guard) => guard,
         Err(error) => return redo(format!("has shapes that do not work: {error}")),
     };
     check_files(package, &manifest, &path)?;
     Ok(Kernel {
         manifest,
-        fresh: Some(guard),
+        fresh: Some(Fresh { sig, guard }),
     })
 }
 
-/// A slice parameter or returned vector that the manifest says nothing about.
-fn without_shape<'a>(sig: &'a KernelSignature, manifest: &Manifest) -> Option<&'a str> {
-    let missing = |name: &&str| !manifest.shapes.iter().any(|(known, _)| known == name);
+/// A slice or returned vector that the manifest says nothing about.
+fn without_shape(sig: &KernelSignature, manifest: &Manifest) -> Option<String> {
+    let missing = |name: &String| !manifest.shapes.iter().any(|(known, _)| known == name);
     let slices = sig
         .params
         .iter()
         .filter(|param| matches!(param.kind, ParamKind::Slice { .. }))
-        .map(|param| param.name.as_str());
-    let returned = matches!(sig.returns, ReturnSig::Vec(_)).then_some("return");
+        .map(|param| param.name.clone());
+    let returned = sig
+        .returned()
+        .into_iter()
+        .filter(|value| matches!(value.kind, ReturnedKind::Vec(_)) && !value.fixed)
+        .map(|value| value.name);
     slices.chain(returned).find(missing)
 }
 

@@ -1,11 +1,14 @@
-//! What a harness build adds: an exported entry per annotated function.
+//! What a harness build adds: an exported entry per annotated function and instance.
 //!
-//! Owns the environment switch. While `PRAGMA_HARNESS` is set, kernels are left alone, so that a function
-//! can be tuned whatever state they are in; with the value `1`, references are exported too.
+//! Owns the environment switches. While `PRAGMA_HARNESS` is set, kernels are left alone, so that a function
+//! can be tuned whatever state they are in; with the value `1`, references are exported too. `PRAGMA_HARNESS_FORMS`
+//! names a file of the tool's with the forms of functions whose types only the tool can see.
 
+use pragma_spec::form::{HARNESS_FORMS, HarnessForm, HarnessForms, Instance};
 use pragma_spec::{Fingerprint, KernelSignature, codegen, harness_symbol};
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::ext::IdentExt;
 
 use crate::source;
 
@@ -39,24 +42,82 @@ pub fn tracking() -> TokenStream {
     }
 }
 
-/// The exported entry of `function`, which calls `reference`.
-pub fn entry(
-    function: &syn::Ident,
-    sig: &KernelSignature,
+/// The exported entries of `function`, as far as its signatures are known here or to the tool.
+///
+/// # Errors
+/// If the tool's file cannot be read; the text says why.
+pub fn entries(
+    function: &syn::ItemFn,
+    signatures: &[(Instance, Option<KernelSignature>)],
     fingerprint: &Fingerprint,
-    reference: &TokenStream,
     runtime: &TokenStream,
-) -> TokenStream {
-    let (file_name, line, column) = source::place(function.span());
-    let symbol = harness_symbol(function, fingerprint, &file_name, line, column);
-    let args = sig
+) -> Result<TokenStream, String> {
+    let ident = &function.sig.ident;
+    let (file_name, line, column) = source::place(ident.span());
+    let base = harness_symbol(ident, fingerprint, &file_name, line, column);
+    let forms = forms()?;
+    let told: Vec<&HarnessForm> = forms.of(&base).collect();
+    let mut out = TokenStream::new();
+    for record in &told {
+        let sig = KernelSignature::from_form(ident.unraw().to_string(), record.form.clone())
+            .map_err(|name| format!("the harness describes two parameters called `{name}`"))?;
+        let callee = callee(function, &sig);
+        let entry = codegen::reference_entry(&record.symbol, &sig, &callee, &record.made, runtime);
+        let symbol = format!("{}_made", record.symbol);
+        let made = codegen::made_entry(&symbol, &sig, &record.made, runtime);
+        out.extend(quote!(const _: () = { #entry #made };));
+    }
+    if told.is_empty()
+        && let [(_, Some(sig))] = signatures
+    {
+        let entry = codegen::reference_entry(&base, sig, &callee(function, sig), &[], runtime);
+        out.extend(quote!(const _: () = { #entry };));
+    }
+    Ok(out)
+}
+
+fn forms() -> Result<HarnessForms, String> {
+    let Some(path) = std::env::var_os(HARNESS_FORMS) else {
+        return Ok(HarnessForms::default());
+    };
+    let path = std::path::PathBuf::from(path);
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
+    HarnessForms::parse(&text).map_err(|error| format!("`{}`: {error}", path.display()))
+}
+
+/// The function as a path, from an item in its module or its body.
+fn callee(function: &syn::ItemFn, sig: &KernelSignature) -> TokenStream {
+    let ident = &function.sig.ident;
+    let parse = |text: &str| -> TokenStream {
+        text.parse().unwrap_or_else(|_| quote!(__pragma_not_a_type))
+    };
+    let values: Vec<TokenStream> = function
+        .sig
+        .generics
         .params
         .iter()
-        .map(|param| codegen::param_ident(&param.name));
-    // A parameter may have the function's name.
-    let call = quote!(self::#reference(#(#args),*));
-    let entry = codegen::harness_entry(&symbol, sig, runtime, &call);
-    quote! {
-        const _: () = { #entry };
+        .filter_map(|param| {
+            let name = match param {
+                syn::GenericParam::Lifetime(_) => return None,
+                syn::GenericParam::Type(param) => &param.ident,
+                syn::GenericParam::Const(param) => &param.ident,
+            };
+            let value = sig.form.instance.get(&name.unraw().to_string());
+            let value = parse(value.unwrap_or("_"));
+            Some(match param {
+                syn::GenericParam::Const(_) => quote!({ #value }),
+                _ => value,
+            })
+        })
+        .collect();
+    let turbofish = (!values.is_empty()).then(|| quote!(::<#(#values),*>));
+    match &sig.form.owner {
+        // A parameter may have the function's name.
+        None => quote!(self::#ident #turbofish),
+        Some(owner) => {
+            let owner = parse(owner);
+            quote!(#owner::#ident #turbofish)
+        }
     }
 }

@@ -9,6 +9,7 @@ mod dispatch;
 mod expand;
 mod harness;
 mod message;
+mod shim;
 mod source;
 mod visibility;
 

@@ -53,7 +53,10 @@ impl PartialEq for Places {
 
 impl Places {
     pub(crate) fn span(&self, key: &str, name: &str) -> Span {
-        let found = self.0.iter().find(|(k, n, _)| *k == key && n == name);
+        let at = |name: &str| self.0.iter().find(|(k, n, _)| *k == key && n == name);
+        // Of an extent, that of its array.
+        let whole = || at(name.split(".shape.").next().unwrap_or(name));
+        let found = at(name).or_else(whole);
         found.map_or_else(Span::call_site, |(_, _, span)| *span)
     }
 }

@@ -1,6 +1,15 @@
-//! Compile-time checks that the code emitted by `#[pragma_kernel]` makes about its own place in the crate.
+//! What the code emitted by `#[pragma_kernel]` needs around a call: where it is, and what its arguments are.
 //!
-//! Not for hand-written code. Choosing a tier is [`crate::tier`](mod@crate::tier)'s work.
+//! Kernels take slices of numbers. The functions here make them out of the caller's arguments, where these have the
+//! types that the kernel was made for; types are compared once more in the compiled program, because a definition may
+//! have changed since. Not for hand-written code. Choosing a tier is [`crate::tier`](mod@crate::tier)'s work.
+
+mod numbers;
+
+pub use numbers::{
+    field_is, gather_rows, give, number, numbers, numbers_mut, scatter_rows, spare, spare_one,
+    split_rows, type_is,
+};
 
 /// Whether the module path `actual` (what `module_path!()` gives) is the module `expected_tail` of its crate.
 ///

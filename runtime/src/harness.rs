@@ -8,8 +8,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub use std::hint::black_box;
 
+mod arguments;
+
+pub use arguments::{
+    boxed, copied, element, element_mut, elements, elements_mut, fits, made, release, row_slices,
+    row_slices_mut, rows, settle, vec,
+};
+
 /// Version of this ABI. A worker refuses a library that was built against another one.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// The call returned normally.
 pub const STATUS_OK: u32 = 0;
@@ -19,6 +26,10 @@ pub const STATUS_PANIC: u32 = 1;
 pub const STATUS_BAD_ARGS: u32 = 2;
 /// The candidate's shape guard refused these arguments: in the user's crate the reference would have run.
 pub const STATUS_GUARD: u32 = 3;
+/// The reference has no result for these arguments: it returned an `Err` or a `None`.
+pub const STATUS_REFUSED: u32 = 4;
+/// The compiler lays out a record otherwise than the argument list assumes: nothing was called.
+pub const STATUS_LAYOUT: u32 = 5;
 
 /// One argument: where its data is and how many elements it has.
 ///
@@ -118,7 +129,7 @@ pub unsafe fn scalar<T: Copy>(args: *const RawArg, i: usize) -> T {
 ///
 /// # Safety
 /// `ret` points to a [`RawReturn`] whose sink is sound to call.
-pub unsafe fn return_value<T: Copy>(ret: *const RawReturn, index: usize, value: &T) {
+pub unsafe fn return_value<T>(ret: *const RawReturn, index: usize, value: &T) {
     // SAFETY: as promised by the caller; the data is one live `T`.
     unsafe { return_slice(ret, index, std::slice::from_ref(value)) }
 }
@@ -127,7 +138,7 @@ pub unsafe fn return_value<T: Copy>(ret: *const RawReturn, index: usize, value: 
 ///
 /// # Safety
 /// As [`return_value`].
-pub unsafe fn return_slice<T: Copy>(ret: *const RawReturn, index: usize, values: &[T]) {
+pub unsafe fn return_slice<T>(ret: *const RawReturn, index: usize, values: &[T]) {
     // SAFETY: the caller promises a valid `ret`; pointer and byte count describe `values`, which outlives the call.
     unsafe {
         let RawReturn { context, sink } = *ret;

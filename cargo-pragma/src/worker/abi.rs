@@ -4,7 +4,7 @@
 //! compares the two. Version 1.
 
 /// The version of the ABI that this file describes.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// The call returned normally.
 pub const STATUS_OK: u32 = 0;
@@ -64,12 +64,21 @@ mod tests {
     fn both_sides_agree() {
         assert_eq!(ABI_VERSION, harness::ABI_VERSION);
         assert_eq!(
-            [STATUS_OK, STATUS_PANIC, STATUS_BAD_ARGS, STATUS_GUARD],
+            [
+                STATUS_OK,
+                STATUS_PANIC,
+                STATUS_BAD_ARGS,
+                STATUS_GUARD,
+                STATUS_REFUSED,
+                STATUS_LAYOUT
+            ],
             [
                 harness::STATUS_OK,
                 harness::STATUS_PANIC,
                 harness::STATUS_BAD_ARGS,
-                harness::STATUS_GUARD
+                harness::STATUS_GUARD,
+                harness::STATUS_REFUSED,
+                harness::STATUS_LAYOUT
             ]
         );
         let layout = |size, align, offsets: [usize; 2]| (size, align, offsets);

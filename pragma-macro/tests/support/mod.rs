@@ -24,7 +24,8 @@ pub fn target_dir() -> PathBuf {
 pub struct Crate {
     /// The directory of its `Cargo.toml`.
     pub dir: PathBuf,
-    name: String,
+    /// Its name.
+    pub name: String,
 }
 
 /// What a cargo command did.
@@ -121,37 +122,8 @@ impl Crate {
             format!("{}.{function}", module.replace("::", "."))
         };
         let id = KernelId::new(id).expect("a plain name");
-        let shapes: Vec<(String, Shape)> = kernel
-            .shapes
-            .iter()
-            .map(|(name, shape)| ((*name).to_owned(), shape.parse().expect("a shape")))
-            .collect();
-        let artefacts = kernel
-            .files
-            .iter()
-            .map(|(target, text, variants)| {
-                self.write(&format!("pragma/{id}/{}", target.file_name()), text);
-                Artefact {
-                    target: *target,
-                    outcome: TargetOutcome::Tuned,
-                    reason: None,
-                    file: Some(target.file_name().to_owned()),
-                    sha256: Some(text_sha256(text)),
-                    variants: variants
-                        .iter()
-                        .map(|(entry, max_elements)| Variant {
-                            entry: (*entry).to_owned(),
-                            max_elements: *max_elements,
-                            tune: "n = 4".to_owned(),
-                            engine: "by hand".to_owned(),
-                            actions: Vec::new(),
-                            seed: 0,
-                            authorship: None,
-                        })
-                        .collect(),
-                }
-            })
-            .collect();
+        let shapes = kernel.shapes();
+        let artefacts = self.files(id.as_str(), kernel);
         let manifest = Manifest {
             format: 1,
             kernel: id.clone(),
@@ -171,6 +143,33 @@ impl Crate {
             verification: VerificationRecord::default(),
         };
         self.write_manifest(&manifest);
+    }
+
+    /// Writes the files of a kernel; what a manifest says of them.
+    pub fn files(&self, id: &str, kernel: &HandWritten<'_>) -> Vec<Artefact> {
+        let write = |(target, text, variants): &(Target, &str, &[Bucket<'_>])| {
+            self.write(&format!("pragma/{id}/{}", target.file_name()), text);
+            Artefact {
+                target: *target,
+                outcome: TargetOutcome::Tuned,
+                reason: None,
+                file: Some(target.file_name().to_owned()),
+                sha256: Some(text_sha256(text)),
+                variants: variants
+                    .iter()
+                    .map(|(entry, max_elements)| Variant {
+                        entry: (*entry).to_owned(),
+                        max_elements: *max_elements,
+                        tune: "n = 4".to_owned(),
+                        engine: "by hand".to_owned(),
+                        actions: Vec::new(),
+                        seed: 0,
+                        authorship: None,
+                    })
+                    .collect(),
+            }
+        };
+        kernel.files.iter().map(write).collect()
     }
 
     /// Writes a manifest and lists it.
@@ -209,8 +208,21 @@ pub struct HandWritten<'a> {
     pub files: &'a [(Target, &'a str, &'a [Bucket<'a>])],
 }
 
+impl HandWritten<'_> {
+    /// The shapes.
+    pub fn shapes(&self) -> Vec<(String, Shape)> {
+        let shapes = self.shapes.iter();
+        shapes
+            .map(|(name, shape)| ((*name).to_owned(), shape.parse().expect("a shape")))
+            .collect()
+    }
+}
+
 /// The annotated function of that name, with what its attribute says.
-fn find(items: &[syn::Item], function: &str) -> Option<(proc_macro2::TokenStream, syn::ItemFn)> {
+pub fn find(
+    items: &[syn::Item],
+    function: &str,
+) -> Option<(proc_macro2::TokenStream, syn::ItemFn)> {
     items.iter().find_map(|item| match item {
         syn::Item::Fn(item) if item.sig.ident.unraw() == function => {
             let attr = item.attrs.iter().find(|attr| {

@@ -5,32 +5,23 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
-use super::{KernelCall, call_kernel, dims_pattern, kernel_type, own, param_ident, scalar_type};
+use super::{KernelCall, call_kernel, dims_pattern, kernel_type, own, param_ident};
 use crate::form::ReturnedKind;
-use crate::{KernelSignature, ParamKind, ParamSig, ReturnSig, Scalar};
+use crate::{KernelSignature, ParamKind, ParamSig, ReturnSig};
 
 /// The harness function's own parameters, which must not meet those of the user's function.
-const ARGS: &str = "__pragma_args";
+pub(super) const ARGS: &str = "__pragma_args";
 const COUNT: &str = "__pragma_count";
-const RET: &str = "__pragma_ret";
+pub(super) const RET: &str = "__pragma_ret";
 
 /// One `let` per parameter, which takes it from `__pragma_args: *const RawArg`.
 ///
-/// `runtime` is the path of `pragma_runtime`. The statements belong into a function of the harness ABI: they
-/// trust the arguments to fit the signature.
-pub fn decode_args(sig: &KernelSignature, runtime: &TokenStream) -> TokenStream {
-    decode(sig.params.iter(), runtime, &scalar_type)
-}
-
-fn decode<'a>(
-    params: impl Iterator<Item = &'a ParamSig>,
-    runtime: &TokenStream,
-    elem: &dyn Fn(Scalar) -> TokenStream,
-) -> TokenStream {
+/// The statements belong into a function of the harness ABI: they trust the arguments to fit the signature.
+fn decode<'a>(params: impl Iterator<Item = &'a ParamSig>, runtime: &TokenStream) -> TokenStream {
     let args = own(ARGS);
     let lets = params.enumerate().map(|(i, param)| {
         let name = param_ident(&param.name);
-        let elem = elem(param.kind.elem());
+        let elem = kernel_type(param.kind.elem());
         let harness = quote!(#runtime::harness);
         // SAFETY (of the emitted code): the worker passes one argument per parameter, of its type.
         match param.kind {
@@ -68,11 +59,7 @@ fn decode<'a>(
 }
 
 /// Statements that hand `value`, an expression of the flat return type, to `__pragma_ret: *const RawReturn`.
-pub fn encode_return(
-    sig: &KernelSignature,
-    runtime: &TokenStream,
-    value: &TokenStream,
-) -> TokenStream {
+fn encode_return(sig: &KernelSignature, runtime: &TokenStream, value: &TokenStream) -> TokenStream {
     let kinds = sig.returns.kinds();
     if kinds.is_empty() {
         return quote!(#value;);
@@ -109,23 +96,13 @@ fn return_value(
     quote!(unsafe { #runtime::harness::#function(#ret, #i, &#place); })
 }
 
-/// An exported function of the harness ABI that evaluates `value`, an expression of the flat return type over the
-/// parameters.
-///
-/// `value` may `return` a status of its own.
-pub fn harness_entry(
-    symbol: &str,
-    sig: &KernelSignature,
-    runtime: &TokenStream,
-    value: &TokenStream,
-) -> TokenStream {
-    let decode = decode_args(sig, runtime);
-    let encode = encode_return(sig, runtime, value);
-    entry(symbol, sig.params.len(), runtime, &quote!(#decode #encode))
-}
-
 /// An exported function of the harness ABI with this body, which may `return` a status of its own.
-fn entry(symbol: &str, expected: usize, runtime: &TokenStream, body: &TokenStream) -> TokenStream {
+pub(super) fn entry(
+    symbol: &str,
+    expected: usize,
+    runtime: &TokenStream,
+    body: &TokenStream,
+) -> TokenStream {
     let symbol = Ident::new(symbol, Span::call_site());
     let (args, count, ret) = (own(ARGS), own(COUNT), own(RET));
     quote! {
@@ -151,7 +128,7 @@ fn entry(symbol: &str, expected: usize, runtime: &TokenStream, body: &TokenStrea
 ///
 /// A call that the guard or the kernel declines has the status `STATUS_GUARD`.
 pub fn candidate_entry(symbol: &str, call: &KernelCall<'_>, runtime: &TokenStream) -> TokenStream {
-    let decode = decode(call.sig.params.iter(), runtime, &kernel_type);
+    let decode = decode(call.sig.params.iter(), runtime);
     let value = guarded(call, &call_kernel(call), runtime);
     let encode = encode_return(call.sig, runtime, &value);
     let count = call.sig.params.len();
@@ -209,7 +186,7 @@ pub fn candidate_into_entry(
     if outputs.is_empty() {
         return TokenStream::new();
     }
-    let decode = decode(params.iter(), runtime, &kernel_type);
+    let decode = decode(params.iter(), runtime);
     let elems = kinds.iter().filter_map(|kind| match kind {
         ReturnedKind::Vec(elem) => Some(kernel_type(*elem)),
         ReturnedKind::Scalar(_) => None,

@@ -7,19 +7,27 @@
 //! them (slices, arrays as slices, scalars), then a `&mut [MaybeUninit<T>]` for each returned `Vec`. It returns the
 //! scalars: `()`, one, or a tuple; in an `Option` if it can decline. 16-bit floats come and go as `u16`.
 
+mod empty;
+mod encode;
 mod harness;
+mod layout;
+mod made;
+mod make;
+mod read;
+mod reference;
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote};
 
+use crate::form::{Elements, Form, ReturnedKind, SignatureForm};
 pub use crate::guard::param_ident;
 use crate::guard::{dim_ident, plain_tokens};
 use crate::{Guard, KernelSignature, ParamKind, ParamSig, Scalar, Shape};
-pub use harness::{
-    candidate_entry, candidate_into_entry, decode_args, encode_return, harness_entry,
-};
-
-use crate::form::ReturnedKind;
+pub use harness::{candidate_entry, candidate_into_entry};
+pub use made::made_entry;
+pub use make::run_and_return;
+pub use read::{Reading, needs_mut, read_leaves};
+pub use reference::reference_entry;
 
 /// A kernel and what is needed to call it.
 #[derive(Clone, Copy, Debug)]
@@ -36,15 +44,6 @@ pub struct KernelCall<'a> {
     pub declines: bool,
 }
 
-/// A scalar type in emitted code, out of reach of the user's own names.
-pub fn scalar_type(scalar: Scalar) -> TokenStream {
-    match scalar {
-        // Types of a crate that only the user can name; every use here can be inferred.
-        Scalar::F16 | Scalar::Bf16 => quote!(_),
-        other => kernel_type(other),
-    }
-}
-
 /// A scalar type as kernels take it.
 pub fn kernel_type(scalar: Scalar) -> TokenStream {
     let name = match scalar {
@@ -53,6 +52,68 @@ pub fn kernel_type(scalar: Scalar) -> TokenStream {
     };
     let name = Ident::new(name, Span::call_site());
     quote!(::core::primitive::#name)
+}
+
+/// Whether every record that is an element of something lies in memory as the leaves assume: an expression of type
+/// `bool` that is constant once compiled. `None` if there are no such records.
+pub fn layouts_fit(form: &SignatureForm, runtime: &TokenStream) -> Option<TokenStream> {
+    layout::layouts_fit(form, runtime)
+}
+
+/// The type of an element in emitted code; one that nothing has for what is none.
+fn type_tokens(form: &Form) -> TokenStream {
+    form.type_text()
+        .map_or_else(nothing, |text| path_tokens(&text))
+}
+
+/// The tokens of a path or type that a form holds.
+fn path_tokens(text: &str) -> TokenStream {
+    text.parse().unwrap_or_else(|_| nothing())
+}
+
+/// What a damaged manifest's types become, so that the compiler and not a panic reports them.
+fn nothing() -> TokenStream {
+    quote!(__pragma_not_a_type)
+}
+
+/// The path of a struct literal whose generic arguments are inferred.
+fn literal_path(path: &str) -> TokenStream {
+    match path.split_once("::<") {
+        Some((head, _)) => path_tokens(head),
+        None => path_tokens(path),
+    }
+}
+
+/// A field, variant or tuple index.
+fn field_ident(name: &str) -> TokenStream {
+    match name.parse::<u32>() {
+        Ok(index) => {
+            let index = proc_macro2::Literal::u32_unsuffixed(index);
+            quote!(#index)
+        }
+        Err(_) => {
+            let ident = param_ident(name);
+            quote!(#ident)
+        }
+    }
+}
+
+/// The numbers in `[elem; len]`.
+fn array_count(len: u64, elem: &Form) -> proc_macro2::Literal {
+    let count = match Elements::of(elem) {
+        Some(Elements::Numbers(_, inner)) => inner.iter().product::<u64>(),
+        _ => 1,
+    };
+    proc_macro2::Literal::u64_unsuffixed(len.saturating_mul(count))
+}
+
+/// An expression that may stand before an `else`.
+fn before_else(value: TokenStream) -> TokenStream {
+    let last = value.clone().into_iter().last();
+    match last {
+        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => quote!((#value)),
+        _ => value,
+    }
 }
 
 /// A name of the emitted code's own.
@@ -106,15 +167,13 @@ impl KernelCall<'_> {
             let shape = self.shapes.iter().find(|(name, _)| *name == value.name);
             match shape {
                 Some((_, shape)) => plain_tokens(&shape.len()),
-                // Of an array the type says it. For others the tool never writes such a manifest.
-                None => {
-                    let len: u64 = match value.inner.is_empty() {
-                        true => 0,
-                        false => value.inner.iter().product(),
-                    };
+                None if value.fixed => {
+                    let len = value.inner.iter().product::<u64>();
                     let len = proc_macro2::Literal::u64_unsuffixed(len);
                     quote!(#len)
                 }
+                // The tool never writes such a manifest.
+                None => quote!(0),
             }
         })
         .collect()

@@ -60,7 +60,11 @@ impl KernelSignature {
         };
         let owner_generics = place.owner.map(|owner| owner.generics);
         let generics = owner_generics.into_iter().chain([&sig.generics]);
-        bind(&mut scope, generics, place.instance, sig)?;
+        bind(&mut scope, generics, place.instance, sig).map_err(|error| SpecError {
+            // Of a method whose impl is not known here, neither are its parameters.
+            needs_types: place.owner.is_none() && sig.receiver().is_some(),
+            ..error
+        })?;
         let mut owner = None;
         if let Some(impl_of) = place.owner {
             let form = scope.form(impl_of.ty)?;
@@ -196,7 +200,7 @@ fn param(input: &syn::FnArg, scope: &Scope<'_>) -> Result<SourceParam, SpecError
         }
     };
     let pattern = pattern(&typed.pat)?;
-    let form = scope.form(&typed.ty)?;
+    let mut form = scope.form(&typed.ty)?;
     usable(&form, &typed.ty)?;
     if !fits(&pattern, &form) {
         return Err(
@@ -204,7 +208,23 @@ fn param(input: &syn::FnArg, scope: &Scope<'_>) -> Result<SourceParam, SpecError
                 .help("name the parameter and take it apart in the body"),
         );
     }
+    forget_unnamed(&pattern, &mut form);
     Ok(SourceParam { pattern, form })
+}
+
+/// What has no name is not read.
+fn forget_unnamed(pattern: &Pattern, form: &mut Form) {
+    match (pattern, form) {
+        (Pattern::Unnamed, form) => *form = Form::Unread(Box::new(std::mem::take(form))),
+        (Pattern::Ref(pattern), Form::Ref { inner, .. }) => forget_unnamed(pattern, inner),
+        (Pattern::Tuple(_), Form::Ref { inner, .. }) => forget_unnamed(pattern, inner),
+        (Pattern::Tuple(patterns), Form::Tuple(items)) => {
+            for (pattern, item) in patterns.iter().zip(items) {
+                forget_unnamed(pattern, item);
+            }
+        }
+        _ => {}
+    }
 }
 
 fn pattern(pat: &syn::Pat) -> Result<Pattern, SpecError> {
@@ -214,10 +234,9 @@ fn pattern(pat: &syn::Pat) -> Result<Pattern, SpecError> {
         }
         syn::Pat::Wild(_) => Ok(Pattern::Unnamed),
         syn::Pat::Paren(paren) => pattern(&paren.pat),
-        syn::Pat::Reference(reference) => match pattern(&reference.pat)? {
-            name @ Pattern::Name(_) => Ok(name),
-            _ => Err(bad_pattern(pat)),
-        },
+        syn::Pat::Reference(reference) => {
+            pattern(&reference.pat).map(|inner| Pattern::Ref(Box::new(inner)))
+        }
         syn::Pat::Tuple(tuple) => {
             let items = tuple.elems.iter().map(pattern);
             items.collect::<Result<_, _>>().map(Pattern::Tuple)

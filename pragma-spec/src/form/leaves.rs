@@ -27,6 +27,8 @@ pub struct Returned {
     pub kind: ReturnedKind,
     /// The extents that its type fixes, innermost last.
     pub inner: Vec<u64>,
+    /// Whether `inner` are all of its extents: it is an array.
+    pub fixed: bool,
 }
 
 /// The type of a flat returned value.
@@ -193,6 +195,9 @@ fn walk_pattern<'a>(
         (Pattern::Tuple(_), Form::Ref { mutable, inner }) => {
             walk_pattern(pattern, unnamed, inner, access.behind(*mutable), visit);
         }
+        (Pattern::Ref(pattern), Form::Ref { mutable, inner }) => {
+            walk_pattern(pattern, unnamed, inner, access.behind(*mutable), visit);
+        }
         (Pattern::Tuple(patterns), Form::Tuple(items)) => {
             for (i, (pattern, item)) in patterns.iter().zip(items).enumerate() {
                 walk_pattern(pattern, &format!("{unnamed}.{i}"), item, access, visit);
@@ -275,7 +280,8 @@ pub(crate) fn leaves_of(name: &str, form: &Form, access: Access, out: &mut Vec<L
                         name: name_of(view.scalar),
                         kind: ParamKind::Slice {
                             elem: view.scalar,
-                            mutable,
+                            // Two exclusive views of one memory cannot be.
+                            mutable: mutable && views.len() == 1,
                         },
                         inner: vec![view.stride],
                         shape: None,
@@ -380,52 +386,41 @@ fn with_shape(
 /// The returned values of `form` under `name`.
 fn returned_of(name: &str, form: &Form, out: &mut Vec<Returned>) {
     let below = |part: &str| format!("{name}.{part}");
-    let mut value = |name: String, kind: ReturnedKind, inner: Vec<u64>| {
-        out.push(Returned { name, kind, inner });
+    let scalar = |name: String, scalar: Scalar| Returned {
+        name,
+        kind: ReturnedKind::Scalar(scalar),
+        inner: Vec::new(),
+        fixed: false,
     };
     match form {
-        Form::Scalar { scalar, .. } => {
-            value(name.to_owned(), ReturnedKind::Scalar(*scalar), Vec::new());
-        }
-        Form::Enum { .. } => {
-            value(
-                name.to_owned(),
-                ReturnedKind::Scalar(Scalar::U8),
-                Vec::new(),
-            );
-        }
-        Form::Vec(elem) | Form::Boxed(elem) | Form::Ndarray { elem, .. } => {
-            let (scalar, inner, rows) = match Elements::of(elem) {
-                Some(Elements::Numbers(scalar, inner)) => (scalar, inner, 0),
-                Some(Elements::Rows(scalar, inner)) => (scalar, inner, 2),
-                Some(Elements::Records(layout)) if layout.views().len() == 1 => {
-                    let view = layout.views()[0];
-                    (view.scalar, vec![view.stride], 0)
-                }
-                _ => return,
+        Form::Scalar { scalar: kind, .. } => out.push(scalar(name.to_owned(), *kind)),
+        Form::Enum { .. } => out.push(scalar(name.to_owned(), Scalar::U8)),
+        Form::Vec(elem) | Form::Boxed(elem) | Form::Ndarray { elem, .. } | Form::Array(_, elem) => {
+            let (elem, mut inner, rows) = match Elements::of(elem) {
+                Some(Elements::Numbers(elem, inner)) => (elem, inner, 0),
+                Some(Elements::Rows(elem, inner)) => (elem, inner, 2),
+                Some(Elements::Records(layout)) => match layout.views()[..] {
+                    [view] => (view.scalar, vec![view.stride], 0),
+                    _ => return,
+                },
+                None => return,
             };
-            value(name.to_owned(), ReturnedKind::Vec(scalar), inner);
-            let rank = match form {
-                Form::Ndarray { rank, .. } => *rank,
-                _ => rows,
-            };
+            let mut rank = rows;
+            match form {
+                Form::Array(len, _) => inner.insert(0, *len),
+                Form::Ndarray { rank: axes, .. } => rank = *axes,
+                _ => {}
+            }
+            out.push(Returned {
+                name: name.to_owned(),
+                kind: ReturnedKind::Vec(elem),
+                inner,
+                fixed: matches!(form, Form::Array(..)),
+            });
             for axis in 0..rank {
-                let extent = below(&format!("shape.{axis}"));
-                value(extent, ReturnedKind::Scalar(Scalar::Usize), Vec::new());
+                out.push(scalar(below(&format!("shape.{axis}")), Scalar::Usize));
             }
         }
-        Form::Array(len, elem) => match Elements::of(elem) {
-            Some(Elements::Numbers(scalar, inner)) => {
-                let inner = std::iter::once(*len).chain(inner).collect();
-                value(name.to_owned(), ReturnedKind::Vec(scalar), inner);
-            }
-            Some(Elements::Records(layout)) if layout.views().len() == 1 => {
-                let view = layout.views()[0];
-                let inner = vec![*len, view.stride];
-                value(name.to_owned(), ReturnedKind::Vec(view.scalar), inner);
-            }
-            _ => {}
-        },
         Form::Record(record) => {
             for field in &record.fields {
                 returned_of(&below(&field.name), &field.form, out);

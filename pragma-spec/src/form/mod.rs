@@ -16,6 +16,7 @@ mod text;
 pub use flatten::{FlattenPlace, Owner};
 pub use harness_forms::{HARNESS_FORMS, HarnessForm, HarnessForms};
 pub use layout::{ElementLayout, FieldPlace, View};
+pub(crate) use leaves::{Access, Elements};
 pub use leaves::{Leaf, Returned, ReturnedKind};
 pub use lookup::{Instance, NoTypes, Resolved, TypeLookup};
 pub use text::InvalidForm;
@@ -47,10 +48,12 @@ pub struct SourceParam {
 /// What stands to the left of a parameter's colon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// A name, without `mut`, `&` or `r#`.
+    /// A name, without `mut` or `r#`.
     Name(String),
     /// `(c, h, w)`.
     Tuple(Vec<Pattern>),
+    /// `&k`.
+    Ref(Box<Pattern>),
     /// `_`.
     Unnamed,
 }
@@ -195,6 +198,7 @@ impl Form {
             }),
             Form::Array(len, elem) => Some(format!("[{}; {len}]", elem.type_text()?)),
             Form::Record(record) => Some(record.path.clone()),
+            Form::Enum { path, .. } => Some(path.clone()),
             Form::Tuple(items) => {
                 let items = items.iter().map(Form::type_text);
                 let items: Vec<String> = items.collect::<Option<_>>()?;
@@ -211,6 +215,7 @@ impl Pattern {
         match self {
             Pattern::Name(name) => vec![name],
             Pattern::Tuple(items) => items.iter().flat_map(Pattern::names).collect(),
+            Pattern::Ref(inner) => inner.names(),
             Pattern::Unnamed => Vec::new(),
         }
     }

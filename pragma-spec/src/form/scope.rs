@@ -95,6 +95,9 @@ impl Scope<'_> {
             }
             Resolved::Unknown => {
                 let full = segments.join("::");
+                if matches!(full.as_str(), "str" | "char" | "String" | "u128" | "i128") {
+                    return Err(no_kernel(ty));
+                }
                 let lead = if path.leading_colon.is_some() {
                     "::"
                 } else {

@@ -100,6 +100,7 @@ impl fmt::Display for Pattern {
             Pattern::Name(name) => write_name(f, name),
             Pattern::Unnamed => f.write_str("_"),
             Pattern::Tuple(items) => write_tuple(f, items),
+            Pattern::Ref(inner) => write!(f, "&{inner}"),
         }
     }
 }
@@ -223,6 +224,7 @@ pub(super) fn fits(pattern: &Pattern, form: &Form) -> bool {
     match (pattern, form) {
         (Pattern::Name(_) | Pattern::Unnamed, _) => true,
         (Pattern::Tuple(_), Form::Ref { inner, .. }) => fits(pattern, inner),
+        (Pattern::Ref(pattern), Form::Ref { inner, .. }) => fits(pattern, inner),
         (Pattern::Tuple(patterns), Form::Tuple(items)) => {
             patterns.len() == items.len()
                 && patterns
@@ -231,7 +233,7 @@ pub(super) fn fits(pattern: &Pattern, form: &Form) -> bool {
                     .all(|(pattern, item)| fits(pattern, item))
         }
         (Pattern::Tuple(patterns), Form::Unit) => patterns.is_empty(),
-        (Pattern::Tuple(_), _) => false,
+        (Pattern::Tuple(_) | Pattern::Ref(_), _) => false,
     }
 }
 
@@ -248,6 +250,10 @@ fn pattern(input: ParseStream<'_>, depth: u32) -> syn::Result<Pattern> {
         let inner;
         parenthesized!(inner in input);
         return Ok(Pattern::Tuple(list(&inner, |input| pattern(input, depth))?));
+    }
+    if input.peek(Token![&]) {
+        input.parse::<Token![&]>()?;
+        return Ok(Pattern::Ref(Box::new(pattern(input, depth)?)));
     }
     if input.peek(Token![_]) {
         input.parse::<Token![_]>()?;

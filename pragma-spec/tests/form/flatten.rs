@@ -254,7 +254,6 @@ fn options_results_tuples_enums() {
         &[
             "c: usize",
             "h: usize",
-            "unnamed.1: f32",
             "k: f32",
             "-> return.0: Vec<f32>",
             "-> return.1: Vec<u32>",

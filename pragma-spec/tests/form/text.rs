@@ -114,6 +114,7 @@ fn signature() -> impl Strategy<Value = SignatureForm> {
                     })
                     .collect(),
             ),
+            Form::Ref { .. } if name.len() > 3 => Pattern::Ref(Box::new(Pattern::Name(name))),
             _ => Pattern::Name(name),
         };
         SourceParam { pattern, form }

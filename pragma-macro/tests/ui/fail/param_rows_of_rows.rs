@@ -1,9 +1,7 @@
 use pragma_runtime::pragma_kernel;
 
-const N: usize = 4;
-
 #[pragma_kernel]
-fn f(x: &[f32; N]) -> f32 { x[0] }
+fn f(x: &[Vec<Vec<f32>>]) -> usize { x.len() }
 
 fn main() {
     // One mistake makes one message: the function is still there.

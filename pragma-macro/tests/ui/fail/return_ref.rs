@@ -1,7 +1,7 @@
 use pragma_runtime::pragma_kernel;
 
 #[pragma_kernel]
-fn f(x: Option<&[f32]>) -> f32 { x.map_or(0.0, |x| x[0]) }
+fn f(x: &[f32]) -> &f32 { &x[0] }
 
 fn main() {
     // One mistake makes one message: the function is still there.

@@ -1,7 +1,7 @@
 use pragma_runtime::pragma_kernel;
 
 #[pragma_kernel]
-fn f(_: f32) {}
+fn f(x: &[f32]) -> String { format!("{x:?}") }
 
 fn main() {
     // One mistake makes one message: the function is still there.

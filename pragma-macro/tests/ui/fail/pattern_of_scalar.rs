@@ -1,7 +1,7 @@
 use pragma_runtime::pragma_kernel;
 
 #[pragma_kernel]
-fn f(x: &Vec<f32>) -> f32 { x[0] }
+fn f((a, b): (f32, f32), c: f32, (): ()) -> f32 { a + b + c }
 
 fn main() {
     // One mistake makes one message: the function is still there.

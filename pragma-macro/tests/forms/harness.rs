@@ -1,0 +1,1 @@
+//! Harness builds of such functions.

@@ -1,0 +1,9 @@
+use pragma_runtime::pragma_kernel;
+
+#[pragma_kernel]
+fn f(x: &[f32], y: ()) -> f32 { let () = y; x[0] }
+
+fn main() {
+    // One mistake makes one message: the function is still there.
+    let _ = (f, f::reference);
+}

@@ -1,0 +1,9 @@
+use pragma_runtime::pragma_kernel;
+
+#[pragma_kernel]
+fn f([a, b]: [f32; 2]) -> f32 { a + b }
+
+fn main() {
+    // One mistake makes one message: the function is still there.
+    let _ = (f, f::reference);
+}
