@@ -118,13 +118,18 @@ impl Reader<'_> {
             (Pattern::Tuple(_), Form::Ref { mutable, inner }) => {
                 self.bind_source(binder, pattern, inner, access.behind(*mutable))
             }
+            (Pattern::Ref(pattern), Form::Ref { mutable, inner }) => {
+                self.bind_source(binder, pattern, inner, access.behind(*mutable))
+            }
             (Pattern::Tuple(patterns), Form::Tuple(items)) => {
                 for (pattern, item) in patterns.iter().zip(items) {
                     self.bind_source(binder, pattern, item, access)?;
                 }
                 Ok(())
             }
-            (Pattern::Tuple(_), _) => Err(self.unknown(binder.span, "this pattern")),
+            (Pattern::Tuple(_) | Pattern::Ref(_), _) => {
+                Err(self.unknown(binder.span, "this pattern"))
+            }
             (Pattern::Name(name), form) => {
                 let mut choices = Vec::new();
                 let value = self.value_of(binder, name, form, access, &mut choices)?;
