@@ -150,8 +150,9 @@ macro_rules! exponentials {
                     let a = self.abs();
                     let square = a.mul(a);
                     let small = square.mul(a).mul_add(square.poly($c::TANH), a);
-                    // tanh a = 1 - 2 / (e^2a + 1).
-                    let power = $T::splat(0.5 * $c::HIGHEST_TANH).pick_lt(a).exp_multiple(2.0);
+                    // tanh a = 1 - 2 / (e^2a + 1), with the more accurate of the two ways to e^2a.
+                    let (e, n) = $T::splat($c::HIGHEST_TANH).pick_lt(a.add(a)).exp_parts();
+                    let power = e.add($T::splat(1.0)).scale(n);
                     let large = $T::splat(1.0).sub($T::splat(2.0).div(power.add($T::splat(1.0))));
                     let is_small = a.lt($T::splat($c::SMALL_TANH));
                     $T($n::select(is_small.0, small.0, large.0)).copysign(self)
@@ -192,8 +193,8 @@ impl F32 {
         /// e^x for x within the bounds of `exp`.
         pub(super) fn exp_bounded(self) -> F32 { self.exp_multiple(1.0) }
 
-        /// e^(k x) for k x within the bounds of `exp`; k is a power of two or minus one, so that it goes into the constants
-        /// without rounding. What counts here is the number of instructions.
+        /// e^(k x) for k x within the bounds of `exp`; k is plus or minus a power of two, so that it goes into
+        /// the constants without rounding. What counts here is the number of instructions.
         fn exp_multiple(self, k: f32) -> F32 {
             // Adding `MAGIC` rounds to an integer, in one instruction with the product.
             let magic = F32::splat(single::MAGIC);
@@ -257,7 +258,7 @@ impl F64 {
             e.add(F64::splat(1.0)).scale(n)
         }
 
-        /// e^(k x) for k x within the bounds of `exp`; k is a power of two or minus one.
+        /// e^(k x) for k x within the bounds of `exp`; k is plus or minus a power of two.
         fn exp_multiple(self, k: f64) -> F64 { self.mul(F64::splat(k)).exp_bounded() }
 
         /// 2^x.
