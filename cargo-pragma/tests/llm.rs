@@ -267,7 +267,11 @@ fn a_search_writes_repairs_improves_and_stops() {
     let improve = answer("500 ns a call", kernel("third"));
     let (client, _) = client(config(&server, "anthropic"), http(), Ledger::default());
     let client = Rc::new(RefCell::new(client));
-    let mut coder = LlmCoder::new(Rc::clone(&client), task()).expect("the prompts fit");
+    let mut coder = LlmCoder::new(
+        Rc::clone(&client) as Rc<RefCell<dyn cargo_pragma::llm::Writer>>,
+        task(),
+    )
+    .expect("the prompts fit");
     assert!(source(coder.next(None)).contains("first"));
     let refused = Feedback::Refused {
         reason: "it does not compile".to_owned(),

@@ -217,6 +217,52 @@ fn a_models_kernel_is_judged_vendored_kept_and_played_back() {
 }
 
 #[test]
+fn an_agent_starts_from_the_embedded_engines_version() {
+    if !cfg!(target_arch = "x86_64") || !std::arch::is_x86_feature_detected!("avx2") {
+        eprintln!("skipped: this machine has no AVX2");
+        return;
+    }
+    let made = Crate::new("model = \"openai:unused\"");
+    made.write("answer.rs", KERNEL);
+    let seen = made.dir.path().join("seen.md");
+    let answer = made.dir.path().join("answer.rs");
+    let line = format!(
+        "cp PROMPT.md '{}' && cp '{}' kernel.rs && env > environment",
+        seen.display(),
+        answer.display()
+    );
+    let args = [
+        "tune",
+        "--engine",
+        "synth,command",
+        "--command",
+        &line,
+        "--target",
+        "x86-64-v3",
+        "--budget",
+        "3c",
+        "--format",
+        "json",
+    ];
+    let (data, _) = made.expect(&args, 4, 0);
+    let line: Value = serde_json::from_str(data.lines().next().expect("a line")).expect("is JSON");
+    assert_eq!(line["outcome"], "tuned", "{line}");
+    let stop = line["sizes"][0]["stop"].as_str().expect("a reason");
+    assert!(
+        stop.contains("synth: ") && stop.contains("command: "),
+        "{stop}"
+    );
+    let prompt = made.read("seen.md");
+    assert!(
+        prompt.contains("This is the best kernel so far")
+            && prompt.contains("pub unsafe fn energy("),
+        "{prompt}"
+    );
+    assert!(prompt.contains("kernel.rs") && !prompt.contains(KEY));
+    made.expect(&["check"], 4, 0);
+}
+
+#[test]
 fn what_is_missing_is_said_before_anything_is_built() {
     let made = Crate::new("model = \"openai:m\"");
     let said = |args: &[&str], code| made.expect(args, 3, code).1;
@@ -225,7 +271,9 @@ fn what_is_missing_is_said_before_anything_is_built() {
             .contains("what `m` costs is unknown")
     );
     assert!(said(&["tune", "--engine", "llm", "--model", "m"], 1).contains("is not a model"));
-    assert!(said(&["tune", "--model", "openai:m"], 1).contains("no engine is one"));
+    assert!(said(&["tune", "--model", "openai:m"], 1).contains("takes no part"));
+    assert!(said(&["tune", "--command", "x"], 1).contains("takes no part"));
+    assert!(said(&["tune", "--engine", "command"], 1).contains("no command is named"));
     assert!(said(&["tune", "--engine", "llm", "--replay", "nowhere"], 1).contains("nowhere"));
     let mut keyless = made.run(&["tune", "--engine", "llm"], 3);
     let output = keyless

@@ -187,7 +187,7 @@ pub struct TuneArgs {
     /// Targets: cpu (every tier this machine has), x86-64-v3, x86-64-v4, cuda [default: cpu]
     #[arg(long, value_name = "TARGETS", value_delimiter = ',')]
     pub target: Vec<String>,
-    /// Engines that write kernels: synth (embedded), llm (a language model)
+    /// Engines that write kernels: synth (embedded), llm (a language model), command (a coding agent)
     #[arg(
         long,
         value_name = "ENGINES",
@@ -198,6 +198,9 @@ pub struct TuneArgs {
     /// Language model of the llm engine: anthropic:NAME, openai:NAME
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
+    /// Command line of the command engine: it reads the prompt on standard input and writes `kernel.rs`
+    #[arg(long, value_name = "LINE")]
+    pub command: Option<String>,
     /// Write every answer of the model into this directory
     #[arg(long, value_name = "DIR", conflicts_with = "replay")]
     pub record: Option<PathBuf>,

@@ -20,7 +20,7 @@ use syn::{Attribute, ItemFn, Meta};
 pub use ids::VendoredName;
 pub use kernels::ImplOwner;
 pub use modules::{Module, ModuleError};
-pub use packages::{CrateKind, CrateTarget, PackageRef, Workspace, closest, select};
+pub use packages::{CrateKind, CrateTarget, PackageRef, Settings, Workspace, closest, select};
 pub use source::KernelSource;
 
 use crate::cli::args::Common;

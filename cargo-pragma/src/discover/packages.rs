@@ -66,6 +66,8 @@ pub struct Settings {
     pub budget: Option<String>,
     /// The `llm` table, for the engine to read; null if there is none.
     pub llm: serde_json::Value,
+    /// The `command` table, likewise.
+    pub command: serde_json::Value,
 }
 
 impl PackageRef {
@@ -325,6 +327,7 @@ fn settings(package: &Package) -> Settings {
             .unwrap_or_default(),
         budget: text(&table["budget"]),
         llm: table["llm"].clone(),
+        command: table["command"].clone(),
     }
 }
 

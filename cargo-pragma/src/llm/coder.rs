@@ -9,9 +9,10 @@ use std::rc::Rc;
 use pragma_spec::{Authorship, Fingerprint};
 
 use super::answer;
-use super::client::{Client, LlmError};
+use super::client::LlmError;
 use super::dialect::{Answer, Conversation, Message, Role, Stop};
 use super::prompt::{PROMPT_VERSION, PromptError, Template, fill};
+use super::writer::Writer;
 use crate::history::Timing;
 use crate::report;
 use crate::tune::{Engine, Feedback, Limit, Origin, Proposal, StaticFacts, Step};
@@ -58,7 +59,8 @@ pub struct Start {
 
 /// One search of a model.
 pub struct LlmCoder {
-    client: Rc<RefCell<Client>>,
+    engine: &'static str,
+    writer: Rc<RefCell<dyn Writer>>,
     task: Task,
     system: String,
     best: Option<Version>,
@@ -101,7 +103,7 @@ impl LlmCoder {
     ///
     /// # Errors
     /// If the prompt templates and their fillings do not match, which a test excludes.
-    pub fn new(client: Rc<RefCell<Client>>, task: Task) -> Result<Self, PromptError> {
+    pub fn new(writer: Rc<RefCell<dyn Writer>>, task: Task) -> Result<Self, PromptError> {
         let system = fill(
             Template::System,
             &[
@@ -127,8 +129,10 @@ impl LlmCoder {
             facts: None,
             limit: start.limit,
         });
+        let engine = writer.borrow().engine();
         Ok(LlmCoder {
-            client,
+            engine,
+            writer,
             system,
             best,
             pending: None,
@@ -282,14 +286,14 @@ impl LlmCoder {
                 system: self.system.clone(),
                 messages: messages.clone(),
             };
-            let mut client = self.client.borrow_mut();
-            let answer = match client.ask(&conversation, &mut |_| {}) {
+            let mut writer = self.writer.borrow_mut();
+            let answer = match writer.ask(&conversation) {
                 Ok(answer) => answer,
                 Err(LlmError::Budget(why)) => return Step::Stop(why.to_owned()),
                 Err(error) => return Step::Stop(error.to_string()),
             };
-            let model = client.model().label();
-            drop(client);
+            let model = writer.label();
+            drop(writer);
             if answer.stop == Stop::Refused {
                 return Step::Stop("the model declined to write a kernel".to_owned());
             }
@@ -347,7 +351,7 @@ impl LlmCoder {
 
 impl Engine for LlmCoder {
     fn name(&self) -> &str {
-        "llm"
+        self.engine
     }
 
     fn next(&mut self, feedback: Option<&Feedback>) -> Step {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{
     Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio,
@@ -171,8 +171,20 @@ impl Drop for Group {
 /// # Errors
 /// If the program cannot be started.
 pub fn output(command: Command, timeout: Duration) -> io::Result<Option<Output>> {
+    output_of(command, &[], timeout)
+}
+
+/// The same, with `input` on standard input.
+///
+/// # Errors
+/// If the program cannot be started.
+pub fn output_of(command: Command, input: &[u8], timeout: Duration) -> io::Result<Option<Output>> {
     let mut group = Group::spawn(command)?;
-    drop(group.stdin());
+    if let Some(mut stdin) = group.stdin() {
+        let input = input.to_vec();
+        // From a thread, so that neither side waits for the other with a full pipe. Who does not want it closes it.
+        std::thread::spawn(move || stdin.write_all(&input));
+    }
     let read = |stream: Option<Box<dyn io::Read + Send>>| {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();

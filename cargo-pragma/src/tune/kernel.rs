@@ -331,7 +331,8 @@ fn search_size<E: Evaluator>(
     } else {
         None
     };
-    if let Some(client) = &job.engines.model {
+    let mut names = vec![synth::NAME];
+    for writer in &job.engines.writers {
         let roof_ns = engine.roof_fraction(1.0);
         let mut task = brief::task(job, target, size, &entry, found.as_ref(), roof_ns);
         let mut tape = job.engines.tape.borrow_mut();
@@ -339,25 +340,25 @@ fn search_size<E: Evaluator>(
         (task.machine, task.roof_ns) =
             machine.map_err(|why| Failure::usage(why, "record the run again"))?;
         drop(tape);
-        let mut coder = LlmCoder::new(Rc::clone(client), task)
+        let mut coder = LlmCoder::new(Rc::clone(writer), task)
             .map_err(|error| Failure::Internal(error.into()))?;
-        let mut allowance = if job.engines.synth {
-            account.begin()
-        } else {
-            allowance
-        };
         // What was best before is known by now, unless nobody has looked at it yet.
-        let seeds = if job.engines.synth {
-            Vec::new()
-        } else {
-            request.seeds.clone()
+        let (mut allowance, seeds) = match &found {
+            Some(_) => (account.begin(), Vec::new()),
+            None => (allowance.clone(), request.seeds.clone()),
         };
         let request = Request { seeds, ..request };
         let more = search::run(&request, &mut coder, evaluator, &mut allowance, &mut tell);
-        for call in client.borrow_mut().take_calls() {
+        for call in writer.borrow_mut().take_calls() {
             job.history.call(row, &call).map_err(internal)?;
         }
-        found = Some(Found::merge(found, more?, synth::NAME, coder.name()));
+        found = Some(Found::merge(
+            found,
+            more?,
+            &names.join(" and "),
+            coder.name(),
+        ));
+        names.push(writer.borrow().engine());
     }
     let found = found.ok_or_else(|| Failure::Internal(anyhow::anyhow!("no engine takes part")))?;
     Ok(Searched {

@@ -14,9 +14,9 @@ use crate::cli::budget::Budget;
 use crate::cli::exit::Failure;
 use crate::cli::shell::Shell;
 use crate::diagnostic::Diagnostic;
-use crate::discover::closest;
+use crate::discover::{Settings, closest};
 use crate::llm::{
-    Client, ConfigError, HttpTransport, Ledger, ModelConfig, Recorder, Replayer, Transport,
+    Agent, Client, ConfigError, HttpTransport, Ledger, ModelConfig, Recorder, Replayer, Transport,
 };
 use crate::machine;
 use crate::tune::engines::Engines;
@@ -28,6 +28,7 @@ use crate::vendor::{self, Problem};
 pub(super) enum Named {
     Synth,
     Llm,
+    Command,
 }
 
 /// The engines that `--engine` names.
@@ -37,54 +38,106 @@ pub(super) fn known_engines(engines: &[String]) -> Result<Vec<Named>, Failure> {
         .map(|engine| match engine.as_str() {
             "synth" => Ok(Named::Synth),
             "llm" => Ok(Named::Llm),
-            "command" | "mcp" => Err(Failure::usage(
-                format!("the engine `{engine}` is not in this version"),
-                "engines: synth, llm",
+            "command" => Ok(Named::Command),
+            "mcp" => Err(Failure::usage(
+                "the engine `mcp` is not in this version",
+                "engines: synth, llm, command",
             )),
             other => Err(Failure::usage(
                 format!("there is no engine `{other}`"),
-                "engines: synth, llm",
+                "engines: synth, llm, command",
             )),
         })
         .collect()
 }
 
-/// Sets up the engines. A model is reached, paid and recorded as the flags and the package's `llm` table say.
+/// Sets up the engines.
 pub(super) fn engines(
     named: &[Named],
     args: &TuneArgs,
     project: &Project,
 ) -> Result<Engines, Failure> {
-    let synth = named.contains(&Named::Synth);
+    let mut engines = Engines::embedded();
+    engines.synth = named.contains(&Named::Synth);
+    let only = |engine: &str, given: &[(&str, bool)]| match given.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Failure::usage(
+            format!("{flag} is for the engine `{engine}`, which takes no part"),
+            format!("add `--engine synth,{engine}`"),
+        )),
+        None => Ok(()),
+    };
     if !named.contains(&Named::Llm) {
-        let stray = [
-            ("--model", args.model.is_some()),
-            ("--record", args.record.is_some()),
-            ("--replay", args.replay.is_some()),
-        ];
-        if let Some((flag, _)) = stray.iter().find(|(_, given)| *given) {
-            return Err(Failure::usage(
-                format!("{flag} is for a language model, and no engine is one"),
-                "add `--engine synth,llm`",
-            ));
-        }
-        return Ok(Engines {
-            synth,
-            ..Engines::embedded()
-        });
+        only(
+            "llm",
+            &[
+                ("--model", args.model.is_some()),
+                ("--record", args.record.is_some()),
+                ("--replay", args.replay.is_some()),
+            ],
+        )?;
     }
-    let table = project
+    if !named.contains(&Named::Command) {
+        only("command", &[("--command", args.command.is_some())])?;
+    } else if args.record.is_some() || args.replay.is_some() {
+        return Err(Failure::usage(
+            "tapes hold what language models say, not what commands do",
+            "leave `command` out of `--engine`",
+        ));
+    }
+    for engine in named {
+        match engine {
+            Named::Synth => {}
+            Named::Llm => {
+                let client = model(args, project)?;
+                engines.writers.push(Rc::new(RefCell::new(client)));
+                engines.tape = Rc::new(RefCell::new(measurements(args)?));
+            }
+            Named::Command => {
+                let table = setting(project, |settings| &settings.command);
+                let agent = Agent::read(args.command.as_deref(), table).map_err(|why| {
+                    Failure::usage(
+                        why,
+                        "docs/language-models.md shows the flags and the `command` table",
+                    )
+                })?;
+                engines.writers.push(Rc::new(RefCell::new(agent)));
+            }
+        }
+    }
+    Ok(engines)
+}
+
+/// The first package's table of a kind that has one.
+fn setting<'a>(
+    project: &'a Project,
+    of: impl Fn(&'a Settings) -> &'a serde_json::Value,
+) -> &'a serde_json::Value {
+    project
         .packages
         .iter()
-        .map(|loaded| &loaded.source.package.settings.llm)
+        .map(|loaded| of(&loaded.source.package.settings))
         .find(|table| !table.is_null())
-        .unwrap_or(&serde_json::Value::Null);
+        .unwrap_or(&serde_json::Value::Null)
+}
+
+fn measurements(args: &TuneArgs) -> Result<Tape, Failure> {
+    let tape = match (&args.replay, &args.record) {
+        (Some(dir), _) => Tape::replay(dir),
+        (None, Some(dir)) => Tape::record(dir),
+        (None, None) => Ok(Tape::off()),
+    };
+    tape.map_err(|error| Failure::usage(error, "name another directory"))
+}
+
+/// A model that is reached, paid and recorded as the flags and the package's `llm` table say.
+fn model(args: &TuneArgs, project: &Project) -> Result<Client, Failure> {
     let usage = |error: ConfigError| {
         Failure::usage(
             error,
             "docs/language-models.md shows the flags and the `llm` table",
         )
     };
+    let table = setting(project, |settings| &settings.llm);
     let model = ModelConfig::read(args.model.as_deref(), table).map_err(usage)?;
     let budget = budget(args, project)?;
     model.check_budget(&budget).map_err(usage)?;
@@ -110,19 +163,8 @@ pub(super) fn engines(
             (key, transport)
         }
     };
-    let measured = match (&args.replay, &args.record) {
-        (Some(dir), _) => Tape::replay(dir),
-        (None, Some(dir)) => Tape::record(dir),
-        (None, None) => Ok(Tape::off()),
-    };
-    let measured = measured.map_err(|error| Failure::usage(error, "name another directory"))?;
     let ledger = Ledger::new(model.price, budget.dollars, budget.tokens);
-    let client = Client::new(model, key, transport, ledger);
-    Ok(Engines {
-        synth,
-        model: Some(Rc::new(RefCell::new(client))),
-        tape: Rc::new(RefCell::new(measured)),
-    })
+    Ok(Client::new(model, key, transport, ledger))
 }
 
 /// The targets that the flags or else the packages choose, among those that this machine can run.
