@@ -51,7 +51,26 @@ pub(super) struct Found<'a> {
 
 /// The loop whose counter is called `axis`.
 pub(super) fn find<'a>(program: &'a Program, axis: &str) -> Result<Found<'a>, String> {
-    search(program, &program.body, &Scope::default(), axis, false)
+    let mut in_vector = false;
+    program.walk(&mut |stmt| {
+        if let Stmt::For(outer) = stmt
+            && matches!(
+                outer.mark,
+                Mark::Vector { .. } | Mark::ParallelVector { .. }
+            )
+        {
+            outer.body.iter().for_each(|stmt| {
+                stmt.walk(&mut |stmt| {
+                    in_vector |= matches!(stmt, Stmt::For(inner)
+                        if program.var(inner.var).name == axis);
+                });
+            });
+        }
+    });
+    if in_vector {
+        return Err(format!("`{axis}` is inside a vector loop"));
+    }
+    search(program, &program.body, &Scope::of(program), axis, false)
         .ok_or_else(|| format!("there is no loop over `{axis}`"))
 }
 
@@ -65,7 +84,6 @@ fn search<'a>(
     let mut scope = scope.clone();
     for stmt in body {
         match stmt {
-            Stmt::Let { var, value } => scope.define(program, *var, value),
             Stmt::For(inner) if program.var(inner.var).name == axis => {
                 return Some(Found {
                     scope,
@@ -79,6 +97,18 @@ fn search<'a>(
                     return Some(found);
                 }
             }
+            Stmt::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                for (block, holds) in [(then, true), (otherwise, false)] {
+                    let within = scope.given(program, cond, holds);
+                    if let Some(found) = search(program, block, &within, axis, true) {
+                        return Some(found);
+                    }
+                }
+            }
             _ => {
                 for block in stmt.blocks() {
                     if let Some(found) = search(program, block, &scope, axis, true) {
@@ -87,6 +117,7 @@ fn search<'a>(
                 }
             }
         }
+        scope.pass(program, stmt);
     }
     None
 }

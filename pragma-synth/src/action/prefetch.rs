@@ -67,7 +67,7 @@ pub(super) fn prefetch(
 /// The index of the first load of `buf` in a loop that moves by one element, `ahead` iterations further.
 fn further(program: &Program, found: &Found<'_>, buf: BufId, ahead: u64) -> Option<Expr> {
     let counter = Atom::Var(found.inner.var);
-    let ahead = Poly::atom(counter).plus(&Poly::constant(i64::try_from(ahead).ok()?));
+    let ahead = Poly::atom(counter.clone()).plus(&Poly::constant(i64::try_from(ahead).ok()?));
     let within = found.scope.enter(program, found.inner);
     let mut index = None;
     for_each_access(
@@ -79,8 +79,8 @@ fn further(program: &Program, found: &Found<'_>, buf: BufId, ahead: u64) -> Opti
                 return;
             }
             index = poly::read(program, &at.definitions, load)
-                .filter(|load| moves_by_one(load, counter))
-                .map(|load| load.substitute(counter, &ahead))
+                .filter(|load| moves_by_one(load, &counter))
+                .map(|load| load.substitute(&counter, &ahead))
                 .filter(|index| is_visible(index, &within))
                 .and_then(|index| index.to_expr());
         },
@@ -88,7 +88,7 @@ fn further(program: &Program, found: &Found<'_>, buf: BufId, ahead: u64) -> Opti
     index
 }
 
-fn moves_by_one(index: &Poly, counter: Atom) -> bool {
+fn moves_by_one(index: &Poly, counter: &Atom) -> bool {
     index
         .linear_in(counter)
         .is_some_and(|(slope, _)| slope == Poly::constant(1))
@@ -96,7 +96,10 @@ fn moves_by_one(index: &Poly, counter: Atom) -> bool {
 
 /// Whether `index` is made of dimensions and counters of loops around.
 fn is_visible(index: &Poly, scope: &Scope) -> bool {
-    let counter = |var| scope.ranges.iter().any(|range| range.var == var);
+    let counter = |var| {
+        let of = |range: &crate::analyze::bounds::Range| range.counter && range.var == var;
+        scope.ranges.iter().any(of)
+    };
     index.vars().into_iter().all(counter)
 }
 
@@ -114,7 +117,7 @@ fn next_row(program: &Program, found: &Found<'_>, buf: BufId) -> Result<Option<E
         return Err(format!("the bounds of `{axis}` are no polynomials"));
     };
     let counter = Atom::Var(outer.inner.var);
-    let ahead = Poly::atom(counter).plus(&Poly::constant(
+    let ahead = Poly::atom(counter.clone()).plus(&Poly::constant(
         i64::try_from(outer.inner.step).unwrap_or(1),
     ));
     let mut next_row = None;
@@ -137,11 +140,11 @@ fn next_row(program: &Program, found: &Found<'_>, buf: BufId) -> Result<Option<E
             }
             let own = Atom::Var(own.var);
             next_row = poly::read(program, &at.definitions, index)
-                .filter(|index| moves_by_one(index, own) && index.mentions(counter))
+                .filter(|index| moves_by_one(index, &own) && index.mentions(&counter))
                 .map(|index| {
                     index
-                        .substitute(own, &Poly::atom(Atom::Var(found.inner.var)))
-                        .substitute(counter, &ahead)
+                        .substitute(&own, &Poly::atom(Atom::Var(found.inner.var)))
+                        .substitute(&counter, &ahead)
                 })
                 .filter(|index| is_visible(index, &within))
                 .and_then(|index| index.to_expr());

@@ -134,8 +134,8 @@ fn passes(program: &Program, scope: &Scope, outer: &Loop, buf: BufId) -> Result<
         for stmt in &inner.body {
             let own = |index: &Expr, inside: &Scope| -> Option<Poly> {
                 let index = poly::read(program, &inside.definitions, index)?;
-                let (step, rest) = index.linear_in(Atom::Var(inner.var))?;
-                let (slope, rest) = rest.linear_in(Atom::Var(outer.var))?;
+                let (step, rest) = index.linear_in(&Atom::Var(inner.var))?;
+                let (slope, rest) = rest.linear_in(&Atom::Var(outer.var))?;
                 (step == Poly::constant(1) && rest == Poly::default()).then_some(slope)
             };
             let mut slopes = Vec::new();

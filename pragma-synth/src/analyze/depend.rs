@@ -64,17 +64,17 @@ struct Reach {
 }
 
 /// Replaces the counters of `ranges` (outermost first) in `poly` by the ends of their ranges.
-fn extreme(poly: &Poly, ranges: &[Range], greatest: bool) -> Option<Poly> {
+fn extreme(scope: &Scope, poly: &Poly, ranges: &[Range], greatest: bool) -> Option<Poly> {
     let mut value = poly.clone();
     for range in ranges.iter().rev() {
         let atom = Atom::Var(range.var);
-        if !value.mentions(atom) {
+        if !value.mentions(&atom) {
             continue;
         }
-        let (slope, rest) = value.linear_in(atom)?;
-        let rising = if slope.is_nonnegative_termwise() {
+        let (slope, rest) = value.linear_in(&atom)?;
+        let rising = if scope.is_nonnegative(&slope) {
             true
-        } else if slope.is_nonpositive_termwise() {
+        } else if scope.is_nonnegative(&slope.times(&Poly::constant(-1))) {
             false
         } else {
             return None;
@@ -167,22 +167,43 @@ fn reaches(program: &Program, scope: &Scope, of: &Loop) -> Result<Vec<Reach>, Ha
             {
                 return None;
             }
-            let (slope, rest) = index.linear_in(atom)?;
-            if !slope.is_nonnegative_termwise() || slope == Poly::default() {
-                return None;
-            }
+            let (mut slope, rest) = index.linear_in(&atom)?;
             let inner = at.ranges.get(depth..).unwrap_or(&[]);
             if inner
                 .iter()
-                .any(|range| slope.mentions(Atom::Var(range.var)))
+                .any(|range| slope.mentions(&Atom::Var(range.var)))
             {
+                return None;
+            }
+            let mut least = extreme(scope, &rest, inner, false)?;
+            let mut greatest = extreme(scope, &rest, inner, true)?;
+            // An inner loop may start, end, or both, where this counter says.
+            if least.mentions(&atom) || greatest.mentions(&atom) {
+                let (low_slope, low) = least.linear_in(&atom)?;
+                let (high_slope, high) = greatest.linear_in(&atom)?;
+                if low_slope == high_slope {
+                    slope = slope.plus(&low_slope);
+                    (least, greatest) = (low, high);
+                } else {
+                    let own = inside.ranges.get(depth.checked_sub(1)?..depth)?;
+                    if own.iter().any(|range| range.var != of.var) {
+                        return None;
+                    }
+                    least = extreme(scope, &least, own, false)?;
+                    greatest = extreme(scope, &greatest, own, true)?;
+                }
+                if least.mentions(&atom) || greatest.mentions(&atom) {
+                    return None;
+                }
+            }
+            if slope == Poly::default() || !scope.is_nonnegative(&slope) {
                 return None;
             }
             Some(Reach {
                 buf,
                 slope,
-                least: extreme(&rest, inner, false)?,
-                greatest: extreme(&rest, inner, true)?,
+                least,
+                greatest,
             })
         })();
         match reach {
@@ -265,11 +286,8 @@ pub fn vectorizable(program: &Program, scope: &Scope, of: &Loop) -> Result<Vec<R
     for stmt in &of.body {
         stmt.walk(&mut |stmt| {
             let found = match stmt {
-                Stmt::For(_) | Stmt::While { .. } => Hazard::Body("it is not an innermost loop"),
-                Stmt::Break | Stmt::Return(_) | Stmt::Decline => Hazard::Exit,
+                Stmt::Return(_) | Stmt::Decline => Hazard::Exit,
                 Stmt::Continue => Hazard::Body("it skips iterations with `continue`"),
-                Stmt::Panic => Hazard::Body("it may panic"),
-                Stmt::Alloc { .. } => Hazard::Body("it makes a temporary array"),
                 _ => return,
             };
             hazard.get_or_insert(found);
@@ -278,6 +296,9 @@ pub fn vectorizable(program: &Program, scope: &Scope, of: &Loop) -> Result<Vec<R
     if let Some(hazard) = hazard {
         return Err(hazard);
     }
+    if jumps(&of.body) {
+        return Err(Hazard::Exit);
+    }
     if of.step != 1 {
         return Err(Hazard::Body("its step is not 1"));
     }
@@ -285,7 +306,15 @@ pub fn vectorizable(program: &Program, scope: &Scope, of: &Loop) -> Result<Vec<R
         return Err(VARYING);
     }
     iterations_are_private(program, scope, of)?;
-    reductions(program, of)
+    let reductions = reductions(program, of)?;
+    for reduction in &reductions {
+        if let Reduction::Arg { best, .. } = reduction
+            && set_in_loop(&of.body, *best)
+        {
+            return Err(Hazard::Body("an arg-extreme spans an inner loop"));
+        }
+    }
+    Ok(reductions)
 }
 
 /// What running blocks of `of` on several threads rests on: its reductions, or why it may not
@@ -307,12 +336,24 @@ pub fn parallelizable(
     iterations_are_private(program, scope, of)?;
     let reductions = reductions(program, of)?;
     for reduction in &reductions {
-        let spans = of.body.iter().any(|stmt| matches!(stmt, Stmt::For(_)));
-        if spans && matches!(reduction, Reduction::Arg { .. }) {
+        if let Reduction::Arg { best, .. } = reduction
+            && set_in_loop(&of.body, *best)
+        {
             return Err(Hazard::Body("an arg-extreme spans an inner loop"));
         }
     }
     Ok(reductions)
+}
+
+/// Whether an inner loop of `body` assigns `var`.
+fn set_in_loop(body: &[Stmt], var: VarId) -> bool {
+    body.iter().any(|stmt| match stmt {
+        Stmt::For(Loop { body, .. }) | Stmt::While { body, .. } => assigns(body, var),
+        Stmt::If {
+            then, otherwise, ..
+        } => set_in_loop(then, var) || set_in_loop(otherwise, var),
+        _ => false,
+    })
 }
 
 /// Whether `body` may leave the function, or (at this level) the loop around it.

@@ -5,3 +5,4 @@ pub mod depend;
 pub mod poly;
 pub mod reduce;
 pub mod traffic;
+pub mod values;

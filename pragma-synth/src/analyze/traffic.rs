@@ -82,7 +82,7 @@ pub fn work_bound(program: &Program, scope: &Scope, body: &[Stmt]) -> Option<Pol
                     .filter(|range| range.var == inner.var)?;
                 let mut trips = range.hi.clone();
                 for outer in scope.ranges.iter().rev() {
-                    trips = trips.substitute(Atom::Var(outer.var), &outer.hi);
+                    trips = trips.substitute(&Atom::Var(outer.var), &outer.hi);
                 }
                 let below = work_bound(program, &within, &inner.body)?;
                 let below = if below == Poly::default() {
@@ -115,8 +115,10 @@ impl Count<'_> {
     fn value(&self, definitions: &Definitions, expr: &Expr) -> Option<f64> {
         let poly = poly::read(self.program, definitions, expr)?;
         Some(poly.eval(&|atom| match atom {
-            Atom::Dim(dim) => self.dims.get(dim).map_or(1, |d| *d as i64),
-            Atom::Var(var) => self.vars.get(&var).map_or(1, |v| *v as i64),
+            Atom::Dim(dim) => self.dims.get(*dim).map_or(1, |d| *d as i64),
+            Atom::Var(var) => self.vars.get(var).map_or(1, |v| *v as i64),
+            // Evaluated by its parts.
+            Atom::Quotient(_) => 1,
         }) as f64)
     }
 
@@ -243,7 +245,7 @@ pub fn reads_old_content(program: &Program, buf: BufId) -> bool {
 }
 
 /// Vector operations that the runtime's implementation of a function takes, about.
-fn vector_ops(func: Func) -> f64 {
+pub(crate) fn vector_ops(func: Func) -> f64 {
     match func {
         Func::MulAdd => 2.0,
         Func::Exp | Func::Exp2 => 14.0,

@@ -8,7 +8,7 @@ use pragma_spec::Target;
 use crate::action::{self, Action};
 use crate::analyze::traffic::{self, Traffic};
 use crate::emit::{self, EmitOptions};
-use crate::ir::Program;
+use crate::ir::{Program, Stmt};
 
 use super::bottleneck::Diagnosis;
 use super::plan::Plan;
@@ -22,6 +22,14 @@ const PATIENCE: u32 = 4;
 /// The same for a search that starts from the plan of another target or size: most of what there
 /// is to find was found there.
 const PATIENCE_WITH_SEED: u32 = 2;
+/// How many times faster than the reference a kernel on one thread is taken to be.
+const USUAL_SPEEDUP: f64 = 16.0;
+/// Blocks of parallel loops take at least this long, as far as is known.
+const SHORTEST_BLOCK_NS: f64 = 20_000.0;
+/// A loop with less than this share of the iterations is not shared out.
+const LEAST_SHARE: f64 = 0.05;
+/// The change from outer to inner loops, in words.
+pub(super) const INSIDE_OUT: &str = "the innermost loops in vectors instead";
 /// At this share of the roof the search ends.
 pub(super) const ROOF_REACHED: f64 = 0.95;
 
@@ -166,7 +174,11 @@ impl Conductor {
     /// A search that has not begun.
     pub fn new(program: Program, setting: Setting) -> Self {
         let program = crate::simplify::simplify(&program);
-        let structure = Structure::of(&program, setting.exact);
+        let lanes = match setting.target {
+            Target::X86_64V4 => 16,
+            _ => 8,
+        };
+        let structure = Structure::of(&program, setting.exact, &setting.dims, lanes);
         let traffic = traffic::traffic(&program, &setting.dims);
         let iterations =
             traffic::innermost_iterations(&program, &setting.dims, &program.body).max(1.0);
@@ -321,10 +333,12 @@ impl Conductor {
         }
     }
 
-    /// Time of one innermost iteration on one thread by the roofline, in nanoseconds.
+    /// Time of one innermost iteration on one thread in nanoseconds: by the roofline, or, where
+    /// iterations turn out to be long, by a fraction of what the reference takes for one.
     fn ns_per_iteration(&self) -> f64 {
         let one = roof(&self.traffic, &self.setting.machine, false);
-        (one.ns() * 1.5 / self.iterations).max(0.01)
+        let measured = self.setting.reference_ns.unwrap_or(0.0) / USUAL_SPEEDUP;
+        ((one.ns() * 1.5).max(measured) / self.iterations).max(0.01)
     }
 
     /// The work below which sharing out does not pay, a power of two so that two measurements
@@ -336,7 +350,9 @@ impl Conductor {
 
     pub(super) fn grain(&self) -> u64 {
         let share = self.iterations / f64::from(self.setting.machine.threads.max(1)) / 4.0;
-        (share.clamp(4096.0, 65536.0) as u64).next_power_of_two()
+        // A block takes many times as long as handing it to a thread.
+        let least = (SHORTEST_BLOCK_NS / self.ns_per_iteration()).clamp(16.0, 4096.0);
+        (share.clamp(least, 65536.0) as u64).next_power_of_two()
     }
 
     pub(super) fn parallel_pays(&self, serial_ns: f64) -> bool {
@@ -377,19 +393,15 @@ impl Conductor {
         };
         let mut plan = Plan::default();
         for axis in &self.structure.vector {
-            plan.vectors
-                .insert(axis.name.clone(), if axis.reduces { 4 } else { 1 });
+            plan.vectors.insert(axis.name.clone(), axis.unroll);
         }
         let streams = self.traffic.bytes() > 2.0 * self.last_cache();
         if streams {
             self.stream_into(&mut plan);
         }
         let estimate = self.ns_per_iteration() * self.iterations;
-        if self.parallel_pays(estimate)
-            && let Some(axis) = self.structure.parallel.first()
-        {
-            plan.parallel
-                .insert(axis.clone(), (self.grain(), self.cut_over()));
+        if self.parallel_pays(estimate) {
+            self.share_out(&mut plan);
         }
         if let Some(seed) = self.setting.seed.clone() {
             self.queue.push_back((
@@ -401,6 +413,9 @@ impl Conductor {
             plan.clone(),
             why("apply every rule whose evidence is in the sizes"),
         ));
+        if let Some(inner) = self.inside_out(&plan) {
+            self.queue.push_back((inner, why(INSIDE_OUT)));
+        }
         if !plan.streamed.is_empty() {
             let mut cached = plan.clone();
             cached.streamed.clear();
@@ -428,13 +443,37 @@ impl Conductor {
         let estimate = self.ns_per_iteration() * self.iterations;
         if !self.parallel_pays(estimate) {
             plan.parallel.clear();
-        } else if plan.parallel.is_empty()
-            && let Some(axis) = self.structure.parallel.first()
-        {
-            plan.parallel
-                .insert(axis.clone(), (self.grain(), self.cut_over()));
+        } else if plan.parallel.is_empty() {
+            self.share_out(&mut plan);
         }
         plan
+    }
+
+    /// Shares out every loop that may be and has a good part of the work.
+    pub(super) fn share_out(&self, plan: &mut Plan) {
+        let sizes = (self.grain(), self.cut_over());
+        for stmt in &self.program.body {
+            let Stmt::For(outer) = stmt else { continue };
+            let name = &self.program.var(outer.var).name;
+            let one = std::slice::from_ref(stmt);
+            let work = traffic::innermost_iterations(&self.program, &self.setting.dims, one);
+            if self.structure.parallel.contains(name) && work >= LEAST_SHARE * self.iterations {
+                plan.parallel.insert(name.clone(), sizes);
+            }
+        }
+    }
+
+    /// The plan with the innermost loops in vectors, where that is another one.
+    pub(super) fn inside_out(&self, plan: &Plan) -> Option<Plan> {
+        let innermost = self.structure.innermost.as_ref()?;
+        let mut inner = plan.clone();
+        inner.vectors.clear();
+        for axis in &self.structure.axes {
+            if innermost.contains(&axis.name) {
+                inner.vectors.insert(axis.name.clone(), axis.unroll);
+            }
+        }
+        Some(inner)
     }
 
     pub(super) fn stream_into(&self, plan: &mut Plan) {

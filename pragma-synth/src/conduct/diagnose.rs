@@ -4,8 +4,9 @@
 //! words. Proposing and keeping score is `conductor`'s business.
 
 use super::bottleneck::{Bottleneck, Diagnosis};
-use super::conductor::{Best, Conductor, ROOF_REACHED, Why};
+use super::conductor::{Best, Conductor, INSIDE_OUT, ROOF_REACHED, Why};
 use super::plan::Plan;
+use super::structure::VectorAxis;
 
 /// Blocks beyond this many innermost iterations leave too few of them to share out.
 const LARGEST_GRAIN: u64 = 1 << 20;
@@ -74,7 +75,7 @@ impl Conductor {
             .structure
             .vector
             .iter()
-            .any(|axis| !plan.vectors.contains_key(&axis.name))
+            .any(|axis| self.is_serial(axis, plan))
             && plan.fused.is_empty()
         {
             add(
@@ -164,6 +165,18 @@ impl Conductor {
         found
     }
 
+    /// Whether neither the loop, nor one around it, nor one inside it runs in vectors.
+    fn is_serial(&self, axis: &VectorAxis, plan: &Plan) -> bool {
+        let in_vectors = |name: &String| plan.vectors.contains_key(name);
+        !in_vectors(&axis.name)
+            && !axis.inside.iter().any(in_vectors)
+            && !self
+                .structure
+                .axes
+                .iter()
+                .any(|outer| outer.inside.contains(&axis.name) && in_vectors(&outer.name))
+    }
+
     /// Queues what the rules say about the best version.
     pub(super) fn expand(&mut self) {
         let Some(best) = self.best.clone() else {
@@ -171,7 +184,20 @@ impl Conductor {
         };
         self.expanded = Some(best.plan.clone());
         let limit = best.ns / self.roof.ns().max(f64::MIN_POSITIVE);
-        for diagnosis in self.diagnose(&best) {
+        let diagnoses = self.diagnose(&best);
+        let chosen = |axis: &VectorAxis| best.plan.vectors.contains_key(&axis.name);
+        if self.structure.vector.iter().any(chosen)
+            && let Some(plan) = self.inside_out(&best.plan)
+            && let Some(diagnosis) = diagnoses.first()
+        {
+            let why = Why {
+                diagnosis: diagnosis.clone(),
+                change: INSIDE_OUT.to_owned(),
+                predicted_gain: limit.max(1.0),
+            };
+            self.queue.push_back((plan, why));
+        }
+        for diagnosis in diagnoses {
             for (plan, change) in self.remedies(&best, diagnosis.bottleneck) {
                 let why = Why {
                     diagnosis: diagnosis.clone(),
@@ -194,7 +220,7 @@ impl Conductor {
             }
         };
         let scale = |plan: &mut Plan, reduces: bool, factor: &dyn Fn(u32) -> u32| {
-            for axis in &self.structure.vector {
+            for axis in &self.structure.axes {
                 if axis.reduces == reduces
                     && let Some(unroll) = plan.vectors.get_mut(&axis.name)
                 {
@@ -206,9 +232,9 @@ impl Conductor {
             Bottleneck::AtTheRoof => {}
             Bottleneck::ScalarCode => offer("run every loop in vectors that may", &|plan| {
                 for axis in &self.structure.vector {
-                    plan.vectors
-                        .entry(axis.name.clone())
-                        .or_insert(if axis.reduces { 4 } else { 1 });
+                    if self.is_serial(axis, plan) {
+                        plan.vectors.insert(axis.name.clone(), axis.unroll);
+                    }
                 }
             }),
             Bottleneck::Spills => offer("halve the unrolling", &|plan| {
@@ -217,13 +243,9 @@ impl Conductor {
                     .for_each(|unroll| *unroll = (*unroll / 2).max(1));
             }),
             Bottleneck::OneThread => {
-                for axis in self.structure.parallel.iter().take(2) {
-                    offer("share the outermost loop out to threads", &|plan| {
-                        plan.parallel.clear();
-                        plan.parallel
-                            .insert(axis.clone(), (self.grain(), self.cut_over()));
-                    });
-                }
+                offer("share the outermost loops out to threads", &|plan| {
+                    self.share_out(plan);
+                });
             }
             Bottleneck::ForkOverhead => {
                 offer("stay on one thread", &|plan| plan.parallel.clear());

@@ -6,6 +6,7 @@
 //! values, versions go out as text.
 
 mod bottleneck;
+mod choice;
 mod conductor;
 mod diagnose;
 mod plan;

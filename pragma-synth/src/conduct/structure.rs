@@ -7,6 +7,8 @@ use crate::analyze::poly::{self, Atom};
 use crate::analyze::reduce::{Combine, Reduction};
 use crate::ir::{BufRole, Program, Stmt};
 
+use super::choice::{self, Chooser};
+
 /// How many bytes ahead a single pass may read: enough that memory answers in time, and within what
 /// the caches hold besides.
 const AHEAD: [u64; 2] = [8192, 4096];
@@ -17,12 +19,21 @@ pub(super) struct VectorAxis {
     pub name: String,
     /// Whether it reduces.
     pub reduces: bool,
+    /// Vectors per step to begin with.
+    pub unroll: u32,
+    /// The loops inside it, which cannot run in vectors then.
+    pub inside: Vec<String>,
 }
 
 /// The possibilities of one program.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Structure {
+    /// Those that the estimate prefers; no two of one nest.
     pub vector: Vec<VectorAxis>,
+    /// All that are legal.
+    pub axes: Vec<VectorAxis>,
+    /// The innermost ones, where those are others than the preferred.
+    pub innermost: Option<Vec<String>>,
     /// Loops that may be shared out to threads, outermost first.
     pub parallel: Vec<String>,
     /// Neighbouring loops that may become one.
@@ -35,24 +46,31 @@ pub(super) struct Structure {
 }
 
 impl Structure {
-    pub fn of(program: &Program, exact: bool) -> Self {
+    pub fn of(program: &Program, exact: bool, dims: &[u64], lanes: u32) -> Self {
         let mut structure = Structure::default();
-        structure.scan(program, &program.body, &Scope::default(), exact);
+        let size = (exact, lanes);
+        structure.scan(program, &program.body, &Scope::of(program), size);
+        let mut chooser = Chooser::new(program, dims, lanes, &structure.axes);
+        let (best, innermost) = (chooser.best(), chooser.innermost());
+        let among = |axis: &&VectorAxis| best.axes.contains(&axis.name);
+        structure.vector = structure.axes.iter().filter(among).cloned().collect();
+        if innermost.axes != best.axes && !innermost.axes.is_empty() {
+            structure.innermost = Some(innermost.axes);
+        }
         structure.find_streams(program);
         structure.find_prefetches(program);
         structure
     }
 
-    fn scan(&mut self, program: &Program, body: &[Stmt], scope: &Scope, exact: bool) {
+    fn scan(&mut self, program: &Program, body: &[Stmt], scope: &Scope, size: (bool, u32)) {
         let mut scope = scope.clone();
         let mut previous: Option<String> = None;
         for stmt in body {
             let mut name = None;
             match stmt {
-                Stmt::Let { var, value } => scope.define(program, *var, value),
                 Stmt::For(inner) => {
                     let axis = program.var(inner.var).name.clone();
-                    self.offer(program, &scope, inner, &axis, exact);
+                    self.offer(program, &scope, inner, &axis, size);
                     if let Some(first) = &previous {
                         let fuse = Action::Fuse {
                             first: first.clone(),
@@ -63,15 +81,26 @@ impl Structure {
                         }
                     }
                     let within = scope.enter(program, inner);
-                    self.scan(program, &inner.body, &within, exact);
+                    self.scan(program, &inner.body, &within, size);
                     name = Some(axis);
+                }
+                Stmt::If {
+                    cond,
+                    then,
+                    otherwise,
+                } => {
+                    for (block, holds) in [(then, true), (otherwise, false)] {
+                        let within = scope.given(program, cond, holds);
+                        self.scan(program, block, &within, size);
+                    }
                 }
                 _ => {
                     for block in stmt.blocks() {
-                        self.scan(program, block, &scope, exact);
+                        self.scan(program, block, &scope, size);
                     }
                 }
             }
+            scope.pass(program, stmt);
             previous = name;
         }
     }
@@ -82,8 +111,9 @@ impl Structure {
         scope: &Scope,
         inner: &crate::ir::Loop,
         axis: &str,
-        exact: bool,
+        size: (bool, u32),
     ) {
+        let (exact, lanes) = size;
         let vectorize = Action::Vectorize {
             axis: axis.to_owned(),
             unroll: 1,
@@ -92,9 +122,16 @@ impl Structure {
             && !(exact && reorders_floats(program, &reductions))
             && action::apply(program, &vectorize).is_ok()
         {
-            self.vector.push(VectorAxis {
+            let reduces = !reductions.is_empty();
+            self.axes.push(VectorAxis {
                 name: axis.to_owned(),
-                reduces: !reductions.is_empty(),
+                reduces,
+                unroll: match (choice::has_loops(&inner.body), reduces) {
+                    (true, _) => choice::side_by_side(program, inner, lanes),
+                    (false, true) => 4,
+                    (false, false) => 1,
+                },
+                inside: choice::inside(program, inner),
             });
         }
         let parallelize = Action::Parallelize {
@@ -183,14 +220,14 @@ fn reads_once(program: &Program, name: &str) -> bool {
     bounds::for_each_access(
         program,
         &program.body,
-        &Scope::default(),
+        &Scope::of(program),
         &mut |at, buf, index, is_store| {
             if is_store || program.buf(buf).name != name {
                 return;
             }
             once &= poly::read(program, &at.definitions, index).is_some_and(|index| {
-                let moves = |range: &Range| index.mentions(Atom::Var(range.var));
-                at.ranges.iter().all(moves)
+                let moves = |range: &Range| index.mentions(&Atom::Var(range.var));
+                at.ranges.iter().filter(|range| range.counter).all(moves)
             });
         },
     );

@@ -37,6 +37,7 @@ pub(super) struct Uses {
     pub shared: bool,
     pub shared_const: bool,
     pub checked: bool,
+    pub checked_run: bool,
 }
 
 pub(super) type Outcome = Result<(), EmitError>;
@@ -55,9 +56,7 @@ impl<'a> Unit<'a> {
         let mut scope = scope.clone();
         for stmt in body {
             self.stmt(out, stmt, &scope)?;
-            if let Stmt::Let { var, value } = stmt {
-                scope.define(self.program, *var, value);
-            }
+            scope.pass(self.program, stmt);
         }
         Ok(())
     }
@@ -139,7 +138,7 @@ impl<'a> Unit<'a> {
             },
             Stmt::While { cond, body } => {
                 out.open(format!("while {} {{", native.text(cond)));
-                self.block(out, body, scope)?;
+                self.block(out, body, &scope.given(self.program, cond, true))?;
                 out.close("}");
             }
             Stmt::If {
@@ -148,10 +147,10 @@ impl<'a> Unit<'a> {
                 otherwise,
             } => {
                 out.open(format!("if {} {{", native.text(cond)));
-                self.block(out, then, scope)?;
+                self.block(out, then, &scope.given(self.program, cond, true))?;
                 if !otherwise.is_empty() {
                     out.reopen("} else {");
-                    self.block(out, otherwise, scope)?;
+                    self.block(out, otherwise, &scope.given(self.program, cond, false))?;
                 }
                 out.close("}");
             }

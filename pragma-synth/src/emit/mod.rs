@@ -13,7 +13,9 @@ mod parallel_loop;
 pub mod scalar;
 mod vector;
 mod vector_body;
+mod vector_control;
 mod vector_loop;
+mod vector_memory;
 
 use pragma_spec::Target;
 
@@ -83,7 +85,7 @@ pub fn emit_variants(
             streams_pending: false,
         };
         let mut code = Lines::at(2);
-        unit.block(&mut code, &program.body, &Scope::default())?;
+        unit.block(&mut code, &program.body, &Scope::of(program))?;
         unit.fence(&mut code);
         let ended = matches!(
             program.body.last(),
@@ -103,6 +105,9 @@ pub fn emit_variants(
     if uses.checked {
         functions.push(CHECKED.to_owned());
     }
+    if uses.checked_run {
+        functions.push(CHECKED_RUN.to_owned());
+    }
     Ok(format!("{}{}", out.finish(), functions.join("\n")))
 }
 
@@ -110,6 +115,19 @@ const CHECKED: &str = "\
 /// The index, if it is inside the buffer; the reference would panic here as well.
 fn checked(index: usize, len: usize) -> usize {
     assert!(index < len, \"index out of bounds: the len is {len} but the index is {index}\");
+    index
+}
+
+";
+
+const CHECKED_RUN: &str = "\
+/// The index, if it and its `count - 1` successors are inside the buffer.
+fn checked_run(index: usize, count: usize, len: usize) -> usize {
+    assert!(
+        index <= len && count <= len - index,
+        \"index out of bounds: the len is {len} but the index is {}\",
+        index.max(len)
+    );
     index
 }
 ";

@@ -20,6 +20,7 @@ const RESERVED: &[&str] = &[
     "begin",
     "block",
     "checked",
+    "checked_run",
     "core",
     "end",
     "fails",
@@ -27,6 +28,7 @@ const RESERVED: &[&str] = &[
     "iteration",
     "iterations",
     "lane",
+    "live",
     "many",
     "one",
     "parallel",
@@ -89,7 +91,11 @@ pub(super) fn with_free_names(program: &Program) -> Program {
 }
 
 fn is_reserved(name: &str) -> bool {
-    RESERVED.contains(&name) || SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+    // `x_u3` is what `x` is called in the third vector of a step.
+    let counted = name.rsplit_once("_u").is_some_and(|(_, digits)| {
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    RESERVED.contains(&name) || counted || SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
 }
 
 #[cfg(test)]

@@ -215,7 +215,10 @@ impl Native<'_> {
 
     /// Whether the variable is a counter of a loop around, or a sum of products of such and sizes.
     fn counts(&self, var: VarId) -> bool {
-        self.scope.ranges.iter().any(|range| range.var == var)
+        self.scope
+            .ranges
+            .iter()
+            .any(|range| range.counter && range.var == var)
             || self
                 .scope
                 .definitions

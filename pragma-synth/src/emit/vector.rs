@@ -3,7 +3,7 @@
 //! Owns the mapping from IR operators to vector methods, and what may stand in a vector loop at
 //! all. Whether iterations may run together is `analyze::depend`'s business.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pragma_spec::Scalar;
 
@@ -46,7 +46,7 @@ fn lane_type(scalar: Scalar) -> Scalar {
     }
 }
 
-fn is_narrow(scalar: Scalar) -> bool {
+pub(super) fn is_narrow(scalar: Scalar) -> bool {
     matches!(scalar, Scalar::I8 | Scalar::I16 | Scalar::U8 | Scalar::U16)
 }
 
@@ -64,6 +64,18 @@ pub(super) struct Lanes<'a> {
     pub contract: bool,
     /// With a value, only so many lanes (the name of a `usize`) are there.
     pub partial: Option<String>,
+    /// Temporaries that each lane has for itself, with their name in each vector of the step.
+    pub private: BTreeMap<BufId, Vec<String>>,
+    /// Which vector of the step is being written.
+    pub copy: usize,
+    /// The mask of the lanes that get here, if they need not be all that there are.
+    pub mask: Option<String>,
+    /// Whether accesses are checked.
+    pub checks: bool,
+    /// Whether what is being written is guarded by a part of the same expression.
+    pub guarded: bool,
+    /// Whether runs of neighbours are checked.
+    pub checks_runs: bool,
     /// Vector types used, for the `use` line.
     pub types: BTreeSet<&'static str>,
 }
@@ -71,33 +83,56 @@ pub(super) struct Lanes<'a> {
 pub(super) type Outcome<T> = Result<T, String>;
 
 impl<'a> Lanes<'a> {
-    fn scalar(&self, expr: &Expr) -> Scalar {
+    pub fn scalar(&self, expr: &Expr) -> Scalar {
         expr.scalar(self.native.program)
     }
 
     /// Whether all lanes agree on the value.
     pub fn is_uniform(&self, expr: &Expr) -> bool {
         let mut uniform = true;
-        expr.walk(&mut |node| {
-            if let Expr::Var(var) = node {
+        expr.walk(&mut |node| match node {
+            Expr::Var(var) => {
                 uniform &=
                     *var != self.axis && !self.varying.contains(var) && !self.linear.contains(var);
             }
+            Expr::Load { buf, .. } => uniform &= !self.private.contains_key(buf),
+            _ => {}
         });
         uniform
     }
 
-    /// How far a `usize` expression moves per lane, if that is a constant.
-    pub fn stride(&self, expr: &Expr) -> Option<i64> {
+    /// How far an index moves per lane, if that is the same everywhere and its scalar text is
+    /// the value in lane 0.
+    fn step(&self, expr: &Expr) -> Option<Poly> {
+        let mut scalar = true;
+        expr.walk(&mut |node| {
+            if let Expr::Var(var) = node {
+                scalar &= !self.varying.contains(var);
+            }
+        });
         let poly = poly::read(self.native.program, &self.native.scope.definitions, expr)?;
-        if poly.vars().iter().any(|var| self.varying.contains(var)) {
+        if !scalar || poly.vars().iter().any(|var| self.varying.contains(var)) {
             return None;
         }
-        let (slope, _) = poly.linear_in(Atom::Var(self.axis))?;
-        slope.as_constant()
+        let (slope, _) = poly.linear_in(&Atom::Var(self.axis))?;
+        Some(slope)
     }
 
-    fn vector(&mut self, scalar: Scalar) -> Outcome<&'static str> {
+    /// How far an index moves per lane, if that is a constant.
+    pub fn stride(&self, expr: &Expr) -> Option<i64> {
+        self.step(expr)?.as_constant()
+    }
+
+    /// How far an index moves per lane, as text.
+    pub fn slope(&self, expr: &Expr) -> Option<String> {
+        let slope = self.step(expr)?;
+        match slope.as_constant() {
+            Some(slope) => Some(slope.to_string()),
+            None => print_poly(self.native.program, &slope).map(|slope| format!("({slope})")),
+        }
+    }
+
+    pub fn vector(&mut self, scalar: Scalar) -> Outcome<&'static str> {
         let name =
             vector_type(scalar).ok_or_else(|| format!("there are no vectors of `{scalar}` yet"))?;
         self.types.insert(name);
@@ -134,19 +169,22 @@ impl<'a> Lanes<'a> {
     /// The expression as scalar or vector text.
     pub fn value(&mut self, expr: &Expr) -> Outcome<Value> {
         if self.is_uniform(expr) {
+            self.require_reached(expr)?;
             return Ok(Value::Uniform(self.native.text(expr)));
         }
-        if self.scalar(expr) == Scalar::Usize
-            && let Some(stride) = self.stride(expr)
+        let scalar = self.scalar(expr);
+        if matches!(scalar, Scalar::Usize | Scalar::Isize)
+            && let Some(slope) = self.slope(expr)
         {
-            self.types.insert("U64");
+            let (vector, lane) = (self.vector(scalar)?, lane_type(scalar));
             let base = self.native.print(expr).at_least(Tightness::Cast);
-            return Ok(Value::Lanes(match stride {
-                1 => format!("U64::splat({base} as u64).add(U64::iota())"),
-                _ => format!(
-                    "U64::splat({base} as u64).add(U64::iota().mul(U64::splat({} as u64)))",
-                    stride
-                ),
+            let first = format!("{vector}::splat({base} as {lane})");
+            return Ok(Value::Lanes(match slope.as_str() {
+                "0" => first,
+                "1" => format!("{first}.add({vector}::iota())"),
+                _ => {
+                    format!("{first}.add({vector}::iota().mul({vector}::splat({slope} as {lane})))")
+                }
             }));
         }
         let text = match expr {
@@ -166,66 +204,6 @@ impl<'a> Lanes<'a> {
         Ok(Value::Lanes(text))
     }
 
-    /// Refuses an access that analysis could not show to be in bounds.
-    pub fn require_proven(&self, buf: BufId, index: &Expr) -> Outcome<()> {
-        if self
-            .native
-            .scope
-            .is_in_bounds(self.native.program, buf, index)
-        {
-            return Ok(());
-        }
-        Err(format!(
-            "an access to `{}` could not be shown to be in bounds",
-            self.native.program.buf(buf).name
-        ))
-    }
-
-    fn load(&mut self, buf: BufId, index: &Expr) -> Outcome<String> {
-        self.require_proven(buf, index)?;
-        let elem = self.native.program.buf(buf).elem;
-        if elem == Scalar::Bool {
-            return Err("vectors of `bool` in memory are not read yet".to_owned());
-        }
-        let vector = self.vector(elem)?;
-        let stride = self.stride(index);
-        let mut place = self.native.place(buf, index);
-        if stride == Some(1) {
-            if matches!(elem, Scalar::Usize | Scalar::Isize) {
-                place = format!("{place}.cast()");
-            }
-            let suffix = if is_narrow(elem) {
-                format!("_{elem}")
-            } else {
-                String::new()
-            };
-            return Ok(match &self.partial {
-                None => format!("{vector}::load{suffix}({place})"),
-                Some(n) => format!("{vector}::load{suffix}_partial({place}, {n})"),
-            });
-        }
-        let stride = stride
-            .filter(|stride| (-(1 << 26)..=1 << 26).contains(stride))
-            .ok_or_else(|| {
-                format!(
-                    "`{}` is read at an index that is no multiple of the counter",
-                    self.native.program.buf(buf).name
-                )
-            })?;
-        if is_narrow(elem) {
-            return Err(format!("there is no gather of `{elem}` yet"));
-        }
-        self.types.insert("I32");
-        let offsets = format!("I32::iota().mul(I32::splat({stride}))");
-        Ok(match &self.partial {
-            None => format!("{vector}::gather({place}, {offsets})"),
-            Some(n) => {
-                self.types.insert("Mask");
-                format!("{vector}::gather_masked({place}, {offsets}, Mask::first({n}))")
-            }
-        })
-    }
-
     fn binary(&mut self, op: BinaryOp, a: &Expr, b: &Expr) -> Outcome<String> {
         let scalar = self.scalar(a);
         if scalar.is_float()
@@ -235,7 +213,17 @@ impl<'a> Lanes<'a> {
             return Ok(text);
         }
         if scalar == Scalar::Bool {
-            let (a, b) = (self.lanes(a)?, self.lanes(b)?);
+            // The left side may guard a load on the right.
+            let guard = match op {
+                BinaryOp::And => Some(true),
+                BinaryOp::Or => Some(false),
+                _ => None,
+            };
+            let right = match guard {
+                Some(holds) => self.guarded(a, holds, b)?,
+                None => self.lanes(b)?,
+            };
+            let (a, b) = (self.lanes(a)?, right);
             return match op {
                 BinaryOp::And => Ok(format!("{a}.and({b})")),
                 BinaryOp::Or => Ok(format!("{a}.or({b})")),
@@ -358,12 +346,14 @@ impl<'a> Lanes<'a> {
             }
         }
         if self.is_uniform(cond) {
-            let cond = self.native.text(cond);
-            let (then, otherwise) = (self.lanes(then)?, self.lanes(otherwise)?);
-            return Ok(format!("(if {cond} {{ {then} }} else {{ {otherwise} }})"));
+            let text = self.native.text(cond);
+            let then = self.guarded(cond, true, then)?;
+            let otherwise = self.guarded(cond, false, otherwise)?;
+            return Ok(format!("(if {text} {{ {then} }} else {{ {otherwise} }})"));
         }
         let mask = self.lanes(cond)?;
-        let (then, otherwise) = (self.lanes(then)?, self.lanes(otherwise)?);
+        let then = self.guarded(cond, true, then)?;
+        let otherwise = self.guarded(cond, false, otherwise)?;
         self.blend(scalar, &mask, &then, &otherwise)
     }
 
@@ -501,11 +491,6 @@ impl<'a> Lanes<'a> {
             _ => text,
         })
     }
-
-    /// Whether one iteration further reads the polynomial one element further.
-    pub fn is_contiguous(&self, index: &Expr) -> bool {
-        self.stride(index) == Some(1)
-    }
 }
 
 fn range(scalar: Scalar) -> (i32, i32) {
@@ -538,8 +523,17 @@ fn wrap(scalar: Scalar, text: String) -> String {
 
 /// A polynomial as Rust, or `None` if it has a negative coefficient.
 pub(super) fn print_poly(program: &crate::ir::Program, poly: &Poly) -> Option<String> {
-    poly.spell(&|atom| match atom {
-        Atom::Dim(dim) => program.dims[dim].clone(),
-        Atom::Var(var) => program.var(var).name.clone(),
-    })
+    poly.spell(&|atom| spell_atom(program, atom))
+}
+
+fn spell_atom(program: &crate::ir::Program, atom: &Atom) -> String {
+    match atom {
+        Atom::Dim(dim) => program.dims[*dim].clone(),
+        Atom::Var(var) => program.var(*var).name.clone(),
+        Atom::Quotient(parts) => {
+            let (over, under) = &**parts;
+            let spell = |poly: &Poly| poly.spell_signed(&|atom| spell_atom(program, atom));
+            format!("(({}) / ({}))", spell(over), spell(under))
+        }
+    }
 }

@@ -1,47 +1,155 @@
-//! One copy of a vector loop's body: statements as vector code.
+//! The body of a vector loop, for one vector of iterations or several side by side.
 //!
-//! Owns if-conversion: a branch whose condition differs between lanes runs both sides under
-//! masks. Which copies a loop needs is `vector_loop`'s business.
+//! Owns assignments, stores and the steps of reductions. Branches and inner loops are
+//! `vector_control`'s, loads `vector_memory`'s; which copies a loop needs is `vector_loop`'s
+//! business.
+
+use std::collections::BTreeMap;
 
 use pragma_spec::Scalar;
 
 use crate::analyze::reduce::Reduction;
-use crate::ir::{BufId, Expr, Stmt, StoreHint, VarId};
+use crate::ir::{BufId, Expr, Stmt, VarId};
 
 use super::lines::Lines;
-use super::vector::{Lanes, Value, vector_type};
+use super::vector::{Lanes, vector_type};
 
-/// How one copy of the body is written.
+/// How one step of the loop is written.
 pub(super) struct Copy<'a> {
-    /// Text of the index of lane 0, for the counter.
-    pub index: &'a str,
-    /// Suffix of accumulator names: `[u]`, `[0]` or nothing.
-    pub slot: &'a str,
-    /// The number of lanes that are there, if not all.
+    /// Text of the index of lane 0 in each vector of the step.
+    pub index: Vec<String>,
+    /// Suffixes of accumulator names: `[u]`, `[0]` or nothing.
+    pub slots: Vec<String>,
+    /// The number of lanes that are there, if not all; there is one vector then.
     pub partial: Option<&'a str>,
     /// The buffer whose store is aligned here and may stream.
     pub stream: Option<BufId>,
 }
 
-/// One copy of a loop body being written.
+impl Copy<'_> {
+    /// A step of one whole vector.
+    pub fn one(index: &str, slot: &str) -> Self {
+        Copy {
+            index: vec![index.to_owned()],
+            slots: vec![slot.to_owned()],
+            partial: None,
+            stream: None,
+        }
+    }
+}
+
+/// Which lanes of each vector of the step take part.
+#[derive(Clone, Debug)]
+pub(super) struct Masks {
+    /// The name of the mask of each vector.
+    pub names: Vec<String>,
+    /// Whether lanes that exist may be off: false for the bare remainder of a loop.
+    pub conditional: bool,
+}
+
+impl Masks {
+    /// The lanes of the last, partial vector.
+    pub fn there() -> Self {
+        Masks {
+            names: vec!["there".to_owned()],
+            conditional: false,
+        }
+    }
+}
+
+/// A loop body being written.
 pub(super) struct Body<'a> {
     pub reductions: &'a [Reduction],
     pub copy: &'a Copy<'a>,
     /// Text of the first value of the counter.
     pub lo: &'a str,
+    /// How variables are called in each vector of the step.
+    pub names: Vec<BTreeMap<VarId, String>>,
+    /// Masks of the lanes that have not left the inner loop around, if some may leave it alone.
+    pub live: Option<Masks>,
+    /// How many inner loops are around.
+    pub depth: usize,
 }
 
-impl Body<'_> {
+/// Whether `body` holds a loop.
+pub(super) fn has_loops(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match stmt {
+        Stmt::For(_) | Stmt::While { .. } => true,
+        _ => stmt.blocks().into_iter().any(|block| has_loops(block)),
+    })
+}
+
+/// Whether lanes that are not there would do harm in `body`, or keep it running.
+pub(super) fn needs_mask(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match stmt {
+        Stmt::For(_) | Stmt::While { .. } | Stmt::Panic => true,
+        _ => stmt.blocks().into_iter().any(|block| needs_mask(block)),
+    })
+}
+
+impl<'a> Body<'a> {
+    pub fn new(
+        reductions: &'a [Reduction],
+        copy: &'a Copy<'a>,
+        lo: &'a str,
+        names: Vec<BTreeMap<VarId, String>>,
+    ) -> Self {
+        Body {
+            reductions,
+            copy,
+            lo,
+            names,
+            live: None,
+            depth: 0,
+        }
+    }
+
+    /// Vectors in the step.
+    pub fn copies(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Turns `lanes` to vector `u` of the step.
+    pub fn turn(&self, lanes: &mut Lanes<'_>, u: usize, mask: Option<&Masks>) {
+        lanes.native.names = self.names[u].clone();
+        lanes.copy = u;
+        lanes.mask = mask
+            .filter(|mask| mask.conditional)
+            .map(|mask| mask.names[u].clone());
+    }
+
+    /// What `name` is called in vector `u` of the step.
+    pub fn called(&self, name: &str, u: usize) -> String {
+        if self.copies() == 1 {
+            name.to_owned()
+        } else {
+            format!("{name}_u{u}")
+        }
+    }
+
     /// Writes `body`; with a mask, only its lanes take effect.
     pub fn block(
         &mut self,
         lanes: &mut Lanes<'_>,
         out: &mut Lines,
         body: &[Stmt],
-        mask: Option<&str>,
+        mask: Option<&Masks>,
     ) -> Result<(), String> {
-        body.iter()
-            .try_for_each(|stmt| self.stmt(lanes, out, stmt, mask))
+        for (at, stmt) in body.iter().enumerate() {
+            self.stmt(lanes, out, stmt, mask)?;
+            if let Stmt::If { cond, .. } = stmt {
+                let program = lanes.native.program;
+                if lanes.is_uniform(cond) {
+                    lanes.native.scope.pass(program, stmt);
+                } else {
+                    lanes.native.scope.pass_in_lanes(program, stmt);
+                }
+            }
+            if at + 1 < body.len() {
+                self.without_left(out, stmt, mask);
+            }
+        }
+        Ok(())
     }
 
     fn stmt(
@@ -49,105 +157,43 @@ impl Body<'_> {
         lanes: &mut Lanes<'_>,
         out: &mut Lines,
         stmt: &Stmt,
-        mask: Option<&str>,
+        mask: Option<&Masks>,
     ) -> Result<(), String> {
-        let program = lanes.native.program;
+        self.turn(lanes, 0, mask);
         match stmt {
-            Stmt::Let { var, value } => {
-                let decl = program.var(*var);
-                if decl.scalar == Scalar::Usize && !decl.mutable && lanes.stride(value).is_some() {
-                    if !lanes.is_uniform(value) {
-                        lanes.linear.insert(*var);
-                    }
-                    out.line(format!("let {} = {};", decl.name, lanes.native.text(value)));
-                    lanes.native.scope.define(program, *var, value);
-                    return Ok(());
-                }
-                let (keyword, text) = match (lanes.value(value)?, decl.mutable) {
-                    (Value::Uniform(text), false) => {
-                        out.line(format!("let {}: {} = {text};", decl.name, decl.scalar));
-                        return Ok(());
-                    }
-                    (_, mutable) => (if mutable { "let mut" } else { "let" }, lanes.lanes(value)?),
-                };
-                lanes.varying.insert(*var);
-                out.line(format!("{keyword} {} = {text};", decl.name));
-                Ok(())
-            }
+            Stmt::Let { var, value } => self.declare(lanes, out, *var, value, mask),
             Stmt::Assign { var, value } => {
-                let scalar = program.var(*var).scalar;
-                let name = lanes.native.var(*var);
-                let text = lanes.lanes(value)?;
-                let text = match mask {
-                    Some(mask) => lanes.blend(scalar, mask, &text, &name)?,
-                    None => text,
-                };
-                out.line(format!("{name} = {text};"));
+                let scalar = lanes.native.program.var(*var).scalar;
+                for u in 0..self.copies() {
+                    self.turn(lanes, u, mask);
+                    let name = lanes.native.var(*var);
+                    let text = lanes.lanes(value)?;
+                    let text = match mask {
+                        Some(mask) => lanes.blend(scalar, &mask.names[u], &text, &name)?,
+                        None => text,
+                    };
+                    out.line(format!("{name} = {text};"));
+                }
                 Ok(())
             }
-            Stmt::Store {
-                buf,
-                index,
-                value,
-                hint,
-            } => {
-                lanes.require_proven(*buf, index)?;
-                if !lanes.is_contiguous(index) {
-                    return Err(format!(
-                        "`{}` is not written at consecutive elements",
-                        program.buf(*buf).name
-                    ));
+            Stmt::Store { .. } => {
+                for u in 0..self.copies() {
+                    self.turn(lanes, u, mask);
+                    let conditional = mask.filter(|mask| mask.conditional);
+                    let on = conditional.map(|mask| mask.names[u].as_str());
+                    let line = lanes.store(stmt, on, self.copy.stream)?;
+                    out.line(line);
                 }
-                let elem = program.buf(*buf).elem;
-                if elem == Scalar::Bool {
-                    return Err("vectors of `bool` in memory are not written yet".to_owned());
-                }
-                let suffix = match elem {
-                    Scalar::I8 | Scalar::U8 | Scalar::I16 | Scalar::U16 => format!("_{elem}"),
-                    _ => String::new(),
-                };
-                let mut place = lanes.native.place(*buf, index);
-                if matches!(elem, Scalar::Usize | Scalar::Isize) {
-                    place = format!("{place}.cast()");
-                }
-                let value = lanes.lanes(value)?;
-                let conditional = mask.filter(|mask| *mask != "there");
-                let line = match (conditional, &self.copy.partial) {
-                    (Some(_), _) if !suffix.is_empty() => {
-                        return Err(format!("there is no masked store of `{elem}` yet"));
-                    }
-                    (Some(mask), _) => format!("{value}.store_masked({place}, {mask});"),
-                    (None, Some(n)) => format!("{value}.store{suffix}_partial({place}, {n});"),
-                    (None, None)
-                        if *hint == StoreHint::Stream && self.copy.stream == Some(*buf) =>
-                    {
-                        format!("{value}.stream({place});")
-                    }
-                    (None, None) => format!("{value}.store{suffix}({place});"),
-                };
-                out.line(line);
                 Ok(())
             }
             Stmt::Prefetch { buf, index } => {
-                let elem = program.buf(*buf).elem;
-                let vector = vector_type(elem).filter(|_| elem.bytes() >= 4);
-                // The remainder of a loop is too little to pay.
-                if let (Some(vector), None) = (vector, &self.copy.partial)
-                    && lanes.is_contiguous(index)
-                {
-                    lanes.types.insert(vector);
-                    let name = &program.buf(*buf).name;
-                    let cast = match elem {
-                        Scalar::Usize | Scalar::Isize => ".cast()",
-                        _ => "",
-                    };
-                    out.line(format!(
-                        "{vector}::prefetch({name}.wrapping_add({}){cast});",
-                        lanes.native.text(index)
-                    ));
+                for u in 0..self.copies() {
+                    self.turn(lanes, u, mask);
+                    self.prefetch(lanes, out, *buf, index);
                 }
                 Ok(())
             }
+            Stmt::Alloc { buf, len, fill } => self.temporary(lanes, out, (*buf, len, fill), mask),
             Stmt::If {
                 cond,
                 then,
@@ -157,62 +203,79 @@ impl Body<'_> {
                 {
                     return self.arg_step(lanes, out, cond, (*best, with), then, mask);
                 }
-                if lanes.is_uniform(cond) {
-                    out.open(format!("if {} {{", lanes.native.text(cond)));
-                    self.block(lanes, out, then, mask)?;
-                    if !otherwise.is_empty() {
-                        out.reopen("} else {");
-                        self.block(lanes, out, otherwise, mask)?;
-                    }
-                    out.close("}");
-                    return Ok(());
-                }
-                self.branch(lanes, out, cond, then, otherwise, mask)
+                self.branch(lanes, out, cond, (then, otherwise), mask)
             }
-            _ => Err("the body holds a statement that vectors cannot do".to_owned()),
+            Stmt::For(inner) => self.inner_for(lanes, out, inner, mask),
+            Stmt::While { cond, body } => self.inner_while(lanes, out, cond, body, mask),
+            Stmt::Break => self.leave(out, mask),
+            Stmt::Panic => self.panic(out, mask),
+            Stmt::Continue | Stmt::Return(_) | Stmt::Decline => {
+                Err("the body holds a jump that vectors cannot do".to_owned())
+            }
         }
     }
 
-    /// Runs both sides of a branch under masks.
-    fn branch(
+    fn prefetch(&self, lanes: &mut Lanes<'_>, out: &mut Lines, buf: BufId, index: &Expr) {
+        let decl = lanes.native.program.buf(buf);
+        let vector = vector_type(decl.elem).filter(|_| decl.elem.bytes() >= 4);
+        // The remainder of a loop is too little to pay.
+        if let (Some(vector), None) = (vector, &self.copy.partial)
+            && lanes.stride(index) == Some(1)
+        {
+            lanes.types.insert(vector);
+            let name = &decl.name;
+            let cast = match decl.elem {
+                Scalar::Usize | Scalar::Isize => ".cast()",
+                _ => "",
+            };
+            out.line(format!(
+                "{vector}::prefetch({name}.wrapping_add({}){cast});",
+                lanes.native.text(index)
+            ));
+        }
+    }
+
+    fn declare(
         &mut self,
         lanes: &mut Lanes<'_>,
         out: &mut Lines,
-        cond: &Expr,
-        then: &[Stmt],
-        otherwise: &[Stmt],
-        mask: Option<&str>,
+        var: VarId,
+        value: &Expr,
+        mask: Option<&Masks>,
     ) -> Result<(), String> {
-        lanes.types.insert("Mask");
-        let holds = lanes.lanes(cond)?;
-        // With stores below, lanes that are not there must not be written either.
-        let around = match (mask, &self.copy.partial) {
-            (Some(mask), _) => Some(mask.to_owned()),
-            (None, Some(n)) => Some(format!("Mask::first({n})")),
-            (None, None) => None,
-        };
-        let depth = match mask {
-            Some("there") | None => String::new(),
-            Some(outer) => format!("{outer}_"),
-        };
-        let (yes, no) = (format!("{depth}holds"), format!("{depth}fails"));
-        out.open("{");
-        out.line(format!("let {yes} = {holds};"));
-        let both = |side: String| match &around {
-            Some(around) => format!("{side}.and({around})"),
-            None => side,
-        };
-        if !otherwise.is_empty() {
-            out.line(format!("let {no} = {};", both(format!("{yes}.not()"))));
+        let program = lanes.native.program;
+        let decl = program.var(var);
+        let name = decl.name.as_str();
+        if !decl.mutable && lanes.is_uniform(value) {
+            let text = lanes.native.text(value);
+            out.line(format!("let {name}: {} = {text};", decl.scalar));
+            lanes.note_checks(value);
+            lanes.native.scope.define(program, var, value);
+            return Ok(());
         }
-        if around.is_some() {
-            out.line(format!("let {yes} = {};", both(yes.clone())));
+        let index = matches!(decl.scalar, Scalar::Usize | Scalar::Isize);
+        if index && !decl.mutable && lanes.slope(value).is_some() {
+            for u in 0..self.copies() {
+                self.turn(lanes, u, mask);
+                let own = self.called(name, u);
+                let text = lanes.native.text(value);
+                out.line(format!("let {own}: {} = {text};", decl.scalar));
+                self.names[u].insert(var, own);
+            }
+            lanes.linear.insert(var);
+            lanes.native.scope.define(program, var, value);
+            return Ok(());
         }
-        self.block(lanes, out, then, Some(&yes))?;
-        if !otherwise.is_empty() {
-            self.block(lanes, out, otherwise, Some(&no))?;
+        let keyword = if decl.mutable { "let mut" } else { "let" };
+        for u in 0..self.copies() {
+            self.turn(lanes, u, mask);
+            let own = self.called(name, u);
+            let text = lanes.lanes(value)?;
+            out.line(format!("{keyword} {own} = {text};"));
+            self.names[u].insert(var, own);
         }
-        out.close("}");
+        lanes.varying.insert(var);
+        lanes.native.scope.define(program, var, value);
         Ok(())
     }
 
@@ -230,9 +293,12 @@ impl Body<'_> {
         cond: &Expr,
         reduction: (VarId, &[VarId]),
         then: &[Stmt],
-        mask: Option<&str>,
+        mask: Option<&Masks>,
     ) -> Result<(), String> {
         let (best, with) = reduction;
+        if self.depth > 0 {
+            return Err("an arg-extreme is found in an inner loop".to_owned());
+        }
         let program = lanes.native.program;
         let candidate = then
             .iter()
@@ -244,27 +310,31 @@ impl Body<'_> {
         lanes.types.insert("Mask");
         lanes.types.insert("I32");
         let scalar = program.var(best).scalar;
-        let holds = lanes.lanes(cond)?;
-        let holds = match mask {
-            Some(mask) => format!("{holds}.and({mask})"),
-            None => holds,
-        };
-        out.line(format!("let wins = {holds};"));
-        let value = lanes.lanes(candidate)?;
-        let name = lanes.native.var(best);
-        let blended = lanes.blend(scalar, "wins", &value, &name)?;
-        out.line(format!("{name} = {blended};"));
-        let Some(first) = with.first() else {
-            return Ok(());
-        };
-        let at = lanes.native.var(*first);
-        let offset = match self.lo {
-            "0" => self.copy.index.to_owned(),
-            lo => format!("({} - {lo})", self.copy.index),
-        };
-        out.line(format!(
-            "{at} = wins.select_i32(I32::splat({offset} as i32).add(I32::iota()), {at});"
-        ));
+        for u in 0..self.copies() {
+            self.turn(lanes, u, mask);
+            let holds = lanes.lanes(cond)?;
+            let holds = match mask {
+                Some(mask) => format!("{holds}.and({})", mask.names[u]),
+                None => holds,
+            };
+            out.line(format!("let wins = {holds};"));
+            let value = lanes.lanes(candidate)?;
+            let name = lanes.native.var(best);
+            let blended = lanes.blend(scalar, "wins", &value, &name)?;
+            out.line(format!("{name} = {blended};"));
+            let Some(first) = with.first() else {
+                continue;
+            };
+            let at = lanes.native.var(*first);
+            let index = &self.copy.index[u];
+            let offset = match self.lo {
+                "0" => index.clone(),
+                lo => format!("({index} - {lo})"),
+            };
+            out.line(format!(
+                "{at} = wins.select_i32(I32::splat({offset} as i32).add(I32::iota()), {at});"
+            ));
+        }
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 //! Owns accumulators, alignment for streaming stores, and if-conversion. The lanes of a
 //! reduction and the accumulators are combined in a fixed order, so results do not vary.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pragma_spec::Scalar;
 
@@ -16,7 +16,7 @@ use super::EmitError;
 use super::body::{Outcome, Unit, combined};
 use super::lines::Lines;
 use super::vector::{Lanes, vector_type};
-use super::vector_body::{Body, Copy};
+use super::vector_body::{Body, Copy, Masks, has_loops, needs_mask};
 
 impl Unit<'_> {
     /// Writes `inner`, over `range` (texts of its ends), in vectors.
@@ -63,27 +63,42 @@ impl Unit<'_> {
         let aligned = stream.as_ref().map(|(buf, _)| *buf);
         if unroll > 1 {
             out.open(format!("while {axis} + {unroll} * LANES <= {hi} {{"));
-            out.open(format!("for u in 0..{unroll} {{"));
-            let index = format!("{axis}_u");
-            out.line(format!("let {index} = {axis} + u * LANES;"));
-            let copy = Copy {
-                index: &index,
-                slot: "[u]",
-                partial: None,
-                stream: aligned,
-            };
-            self.copy(out, inner, scope, &reductions, &copy, lo)?;
-            out.close("}");
+            if has_loops(&inner.body) {
+                // All vectors go through the inner loops together: what they share is loaded
+                // once, and their chains of operations do not wait for each other.
+                for u in 1..unroll {
+                    out.line(format!("let {axis}_u{u} = {axis} + {u} * LANES;"));
+                }
+                let index = |u| match u {
+                    0 => axis.clone(),
+                    u => format!("{axis}_u{u}"),
+                };
+                let copy = Copy {
+                    index: (0..unroll).map(index).collect(),
+                    slots: (0..unroll).map(|u| format!("[{u}]")).collect(),
+                    partial: None,
+                    stream: aligned,
+                };
+                self.copy(out, inner, scope, &reductions, &copy, lo)?;
+            } else {
+                out.open(format!("for u in 0..{unroll} {{"));
+                let index = format!("{axis}_u");
+                out.line(format!("let {index} = {axis} + u * LANES;"));
+                let copy = Copy {
+                    stream: aligned,
+                    ..Copy::one(&index, "[u]")
+                };
+                self.copy(out, inner, scope, &reductions, &copy, lo)?;
+                out.close("}");
+            }
             out.line(format!("{axis} += {unroll} * LANES;"));
             out.close("}");
         }
         let slot = if unroll > 1 { "[0]" } else { "" };
         out.open(format!("while {axis} + LANES <= {hi} {{"));
         let copy = Copy {
-            index: &axis,
-            slot,
-            partial: None,
             stream: aligned,
+            ..Copy::one(&axis, slot)
         };
         self.copy(out, inner, scope, &reductions, &copy, lo)?;
         out.line(format!("{axis} += LANES;"));
@@ -92,10 +107,8 @@ impl Unit<'_> {
         let rest = format!("{axis}_rest");
         out.line(format!("let {rest} = {hi} - {axis};"));
         let copy = Copy {
-            index: &axis,
-            slot,
             partial: Some(&rest),
-            stream: None,
+            ..Copy::one(&axis, slot)
         };
         self.copy(out, inner, scope, &reductions, &copy, lo)?;
         out.close("}");
@@ -142,10 +155,8 @@ impl Unit<'_> {
         let rest = format!("{axis}_rest");
         out.line(format!("let {rest} = LANES.min({end} - {axis});"));
         let copy = Copy {
-            index: axis,
-            slot,
             partial: Some(&rest),
-            stream: None,
+            ..Copy::one(axis, slot)
         };
         self.copy(out, inner, scope, reductions, &copy, lo)?;
         out.line(format!("{axis} += {rest};"));
@@ -194,20 +205,6 @@ impl Unit<'_> {
         })
     }
 
-    fn lanes(&self, inner: &Loop, scope: &Scope, copy: &Copy<'_>) -> Lanes<'_> {
-        let mut native = self.native(&scope.enter(self.program, inner));
-        native.names.insert(inner.var, copy.index.to_owned());
-        Lanes {
-            native,
-            axis: inner.var,
-            varying: BTreeSet::new(),
-            linear: BTreeSet::new(),
-            contract: self.contract,
-            partial: copy.partial.map(str::to_owned),
-            types: BTreeSet::new(),
-        }
-    }
-
     fn copy(
         &mut self,
         out: &mut Lines,
@@ -217,30 +214,45 @@ impl Unit<'_> {
         copy: &Copy<'_>,
         lo: &str,
     ) -> Outcome {
-        let mut lanes = self.lanes(inner, scope, copy);
-        let mut bodies = Body {
-            reductions,
-            copy,
-            lo,
+        let mut lanes = Lanes {
+            native: self.native(&scope.enter(self.program, inner)),
+            axis: inner.var,
+            varying: BTreeSet::new(),
+            linear: BTreeSet::new(),
+            private: BTreeMap::new(),
+            contract: self.contract,
+            partial: copy.partial.map(str::to_owned),
+            copy: 0,
+            mask: None,
+            types: BTreeSet::new(),
+            checks: false,
+            guarded: false,
+            checks_runs: false,
         };
-        for reduction in reductions {
-            for var in reduction.vars() {
-                let name = format!("{}_v{}", self.program.var(var).name, copy.slot);
-                lanes.native.names.insert(var, name);
-                lanes.varying.insert(var);
+        let mut names = Vec::new();
+        for (index, slot) in copy.index.iter().zip(&copy.slots) {
+            let mut own = BTreeMap::from([(inner.var, index.clone())]);
+            for reduction in reductions {
+                for var in reduction.vars() {
+                    own.insert(var, format!("{}_v{slot}", self.program.var(var).name));
+                    lanes.varying.insert(var);
+                }
             }
+            names.push(own);
         }
+        let mut body = Body::new(reductions, copy, lo, names);
         let mask = match copy.partial {
-            Some(n) if !reductions.is_empty() => {
+            Some(n) if !reductions.is_empty() || needs_mask(&inner.body) => {
                 out.line(format!("let there = Mask::first({n});"));
                 lanes.types.insert("Mask");
-                Some("there".to_owned())
+                Some(Masks::there())
             }
             _ => None,
         };
-        bodies
-            .block(&mut lanes, out, &inner.body, mask.as_deref())
+        body.block(&mut lanes, out, &inner.body, mask.as_ref())
             .map_err(EmitError)?;
+        self.uses.checked |= lanes.checks;
+        self.uses.checked_run |= lanes.checks_runs;
         let types = lanes.types;
         self.uses.types.extend(types);
         Ok(())

@@ -5,11 +5,14 @@
 //! before the search; the oracle and the interpreter see the program as lifted.
 
 mod forward;
+mod promote;
+mod rebase;
 
 use crate::ir::Program;
 
 /// The same program with the clean-ups applied.
 #[must_use]
 pub fn simplify(program: &Program) -> Program {
-    forward::forward_stores(program)
+    let program = forward::forward_stores(program);
+    promote::promote(&rebase::rebase(&program))
 }

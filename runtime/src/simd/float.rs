@@ -212,6 +212,20 @@ macro_rules! float_type {
                 pub fn gather_masked(base: *const $e, index: I32, mask: Mask) -> $T {
                     $T($n::gather_masked(base, index.0, mask.0))
                 }
+                /// Lane `i` from `base + index[i]` where `mask` is true, 0 elsewhere; the other indices are not used.
+                ///
+                /// # Safety
+                /// Each of those elements is readable.
+                pub fn gather_at(base: *const $e, index: U64, mask: Mask) -> $T {
+                    $T($n::gather_at(base, index.0, mask.0))
+                }
+                /// Lane `i` to `base + index[i]` where `mask` is true; of lanes with one index the last one stays.
+                ///
+                /// # Safety
+                /// Each of those elements is writable.
+                pub fn scatter_at(self, base: *mut $e, index: U64, mask: Mask) {
+                    $n::scatter_at(base, index.0, mask.0, self.0)
+                }
             }
         }
     };

@@ -4,9 +4,48 @@
 
 /// Defines the integer loads and stores of one narrow type, and their partial forms.
 macro_rules! narrow_int {
-    ($e:ident, $load:ident, $load_partial:ident, $store:ident, $store_partial:ident, $from:ident, $extend:ident, $to:ident, $truncate:ident) => {
+    ($e:ident, $load:ident, $load_partial:ident, $store:ident, $store_partial:ident, $from:ident, $extend:ident, $to:ident, $truncate:ident, $store_masked:ident, $gather_at:ident, $scatter_at:ident) => {
         impl I32 {
             unsafe_fns! {
+                #[doc = concat!("The lanes where `mask` is true, each `as ", stringify!($e), "`, to `ptr`. Touches nothing else.")]
+                ///
+                /// # Safety
+                /// The elements of those lanes are writable.
+                pub fn $store_masked(self, ptr: *mut $e, mask: Mask) {
+                    let lanes = self.to_array();
+                    let mut left = mask.to_bits();
+                    while left != 0 {
+                        let lane = left.trailing_zeros() as usize;
+                        *ptr.add(lane) = lanes[lane] as $e;
+                        left &= left - 1;
+                    }
+                }
+                #[doc = concat!("Lane `i` from the `", stringify!($e), "` at `base + index[i]` where `mask` is true, 0 elsewhere.")]
+                ///
+                /// # Safety
+                /// Each of those elements is readable.
+                pub fn $gather_at(base: *const $e, index: U64, mask: Mask) -> I32 {
+                    let (at, on) = (index.to_array(), mask.to_bits());
+                    let mut lanes = [0i32; LANES];
+                    for lane in 0..LANES {
+                        if on >> lane & 1 == 1 {
+                            lanes[lane] = i32::from(*base.add(at[lane] as usize));
+                        }
+                    }
+                    I32::from_array(lanes)
+                }
+                #[doc = concat!("Lane `i`, `as ", stringify!($e), "`, to `base + index[i]` where `mask` is true; of lanes with one index the last one stays.")]
+                ///
+                /// # Safety
+                /// Each of those elements is writable.
+                pub fn $scatter_at(self, base: *mut $e, index: U64, mask: Mask) {
+                    let (at, on, lanes) = (index.to_array(), mask.to_bits(), self.to_array());
+                    for lane in 0..LANES {
+                        if on >> lane & 1 == 1 {
+                            *base.add(at[lane] as usize) = lanes[lane] as $e;
+                        }
+                    }
+                }
                 #[doc = concat!("`LANES` elements of `", stringify!($e), "` from `ptr`, each as `i32`.")]
                 ///
                 /// # Safety
@@ -82,7 +121,10 @@ macro_rules! narrow_memory {
             load8,
             from_i8,
             store8,
-            to_8
+            to_8,
+            store_i8_masked,
+            gather_i8_at,
+            scatter_i8_at
         );
         narrow_int!(
             u8,
@@ -93,7 +135,10 @@ macro_rules! narrow_memory {
             load8,
             from_u8,
             store8,
-            to_8
+            to_8,
+            store_u8_masked,
+            gather_u8_at,
+            scatter_u8_at
         );
         narrow_int!(
             i16,
@@ -104,7 +149,10 @@ macro_rules! narrow_memory {
             load16,
             from_i16,
             store16,
-            to_16
+            to_16,
+            store_i16_masked,
+            gather_i16_at,
+            scatter_i16_at
         );
         narrow_int!(
             u16,
@@ -115,7 +163,10 @@ macro_rules! narrow_memory {
             load16,
             from_u16,
             store16,
-            to_16
+            to_16,
+            store_u16_masked,
+            gather_u16_at,
+            scatter_u16_at
         );
         narrow_float!(
             "IEEE half",

@@ -15,8 +15,8 @@
 //! - `Break` and `Continue` are inside a loop; `Return` gives the declared types, and the body of
 //!   a program that returns scalars ends in one on every path; no store to a `Mutable` buffer can
 //!   come before a `Decline`;
-//! - loop steps are at least 1; marks have sane numbers; a `Vector` loop contains no loop, no
-//!   allocation and no way out (`Break`, `Return`); a `Parallel` loop is in no vector, parallel
+//! - loop steps are at least 1; marks have sane numbers; what a `Vector` loop contains is
+//!   not scheduled, and it has no way out (`Break`, `Return`); a `Parallel` loop is in no vector, parallel
 //!   or `while` loop and has no way out; a `ParallelVector` loop is both; an
 //!   `Unroll` loop has no `Break` or `Continue` of its own.
 //!
@@ -412,7 +412,7 @@ mod tests {
             "grain",
         );
         complains(
-            &body("for i in 0..n vector(unroll = 1) { for j in 0..n { } }"),
+            &body("for i in 0..n vector(unroll = 1) { for j in 0..n unroll(factor = 2) { } }"),
             "vector",
         );
         complains(

@@ -147,7 +147,6 @@ impl Checker<'_> {
             Stmt::For(inner) => self.for_loop(inner),
             Stmt::While { cond, body } => {
                 self.typed(cond, Scalar::Bool, "the condition");
-                self.no_loop_in_vector();
                 self.loops.push(Enclosing::While);
                 self.block(body);
                 self.loops.pop();
@@ -194,9 +193,6 @@ impl Checker<'_> {
         if self.allocated[buf.0 as usize] && decl.role == BufRole::Local {
             self.complain(format!("`{}` is allocated twice", decl.name));
         }
-        if self.loops.iter().any(|outer| outer.is_vector()) {
-            self.complain("a vector loop allocates nothing");
-        }
         self.allocated[buf.0 as usize] = true;
         self.usable.push(buf);
     }
@@ -214,7 +210,9 @@ impl Checker<'_> {
         if inner.step == 0 {
             self.complain("a step of 0");
         }
-        self.no_loop_in_vector();
+        if inner.mark != Mark::Serial && self.loops.iter().any(|outer| outer.is_vector()) {
+            self.complain("a scheduled loop inside a vector loop");
+        }
         let kind = match inner.mark {
             Mark::Serial => Enclosing::Plain,
             Mark::Vector { unroll } => {
@@ -255,12 +253,6 @@ impl Checker<'_> {
         self.positive(grain, "grain");
         if self.loops.iter().any(|outer| *outer != Enclosing::Plain) {
             self.complain("a parallel loop inside a vector, parallel or while loop");
-        }
-    }
-
-    fn no_loop_in_vector(&mut self) {
-        if self.loops.iter().any(|outer| outer.is_vector()) {
-            self.complain("a loop inside a vector loop");
         }
     }
 

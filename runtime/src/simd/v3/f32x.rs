@@ -1,6 +1,6 @@
 //! Eight `f32` in one register.
 
-use super::mask::M;
+use super::mask::{self, M};
 use super::{f64x, long, word};
 use core::arch::x86_64::*;
 
@@ -117,5 +117,21 @@ unsafe_fns! {
     pub(super) fn gather(p: *const f32, i: word::V) -> V { _mm256_i32gather_ps::<4>(p, i) }
     pub(super) fn gather_masked(p: *const f32, i: word::V, m: M) -> V {
         _mm256_mask_i32gather_ps::<4>(_mm256_setzero_ps(), p, i, from_bits(m))
+    }
+    pub(super) fn gather_at(p: *const f32, i: long::V, m: M) -> V {
+        let (m, zero) = (_mm256_castsi256_ps(m), _mm_setzero_ps());
+        _mm256_set_m128(
+            _mm256_mask_i64gather_ps::<4>(zero, p, i[1], _mm256_extractf128_ps::<1>(m)),
+            _mm256_mask_i64gather_ps::<4>(zero, p, i[0], _mm256_castps256_ps128(m)),
+        )
+    }
+    pub(super) fn scatter_at(p: *mut f32, i: long::V, m: M, a: V) {
+        // AVX2 has no scatter.
+        let (at, on, lanes) = (long::lanes(i), mask::to_bits(m), std::mem::transmute::<V, [f32; 8]>(a));
+        for lane in 0..8 {
+            if on >> lane & 1 == 1 {
+                *p.add(at[lane] as usize) = lanes[lane];
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Eight `f64` in two registers.
 
-use super::mask::{M, join as join_mask, split as split_mask};
+use super::mask::{self, M, join as join_mask, split as split_mask};
 use super::{f32x, long, word};
 use core::arch::x86_64::*;
 
@@ -159,5 +159,21 @@ unsafe_fns! {
             _mm256_mask_i32gather_pd::<8>(zero, p, word::low(i), m[0]),
             _mm256_mask_i32gather_pd::<8>(zero, p, word::high(i), m[1]),
         ]
+    }
+    pub(super) fn gather_at(p: *const f64, i: long::V, m: M) -> V {
+        let (m, zero) = (mask::split(m), _mm256_setzero_pd());
+        [
+            _mm256_mask_i64gather_pd::<8>(zero, p, i[0], _mm256_castsi256_pd(m[0])),
+            _mm256_mask_i64gather_pd::<8>(zero, p, i[1], _mm256_castsi256_pd(m[1])),
+        ]
+    }
+    pub(super) fn scatter_at(p: *mut f64, i: long::V, m: M, a: V) {
+        // AVX2 has no scatter.
+        let (at, on, lanes) = (long::lanes(i), mask::to_bits(m), std::mem::transmute::<V, [f64; 8]>(a));
+        for lane in 0..8 {
+            if on >> lane & 1 == 1 {
+                *p.add(at[lane] as usize) = lanes[lane];
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Eight 64-bit integers in two registers: what does not depend on the sign.
 
-use super::mask::{M, halves, join as join_mask, split as split_mask};
+use super::mask::{self, M, halves, join as join_mask, split as split_mask};
 use super::word;
 use core::arch::x86_64::*;
 
@@ -88,5 +88,28 @@ unsafe_fns! {
     }
     pub(super) fn gather(p: *const i64, i: word::V) -> V {
         [_mm256_i32gather_epi64::<8>(p, word::low(i)), _mm256_i32gather_epi64::<8>(p, word::high(i))]
+    }
+    pub(super) fn gather_masked(p: *const i64, i: word::V, m: M) -> V {
+        let (m, zero) = (mask::split(m), _mm256_setzero_si256());
+        [
+            _mm256_mask_i32gather_epi64::<8>(zero, p, word::low(i), m[0]),
+            _mm256_mask_i32gather_epi64::<8>(zero, p, word::high(i), m[1]),
+        ]
+    }
+    pub(super) fn gather_at(p: *const i64, i: V, m: M) -> V {
+        let (m, zero) = (mask::split(m), _mm256_setzero_si256());
+        [
+            _mm256_mask_i64gather_epi64::<8>(zero, p, i[0], m[0]),
+            _mm256_mask_i64gather_epi64::<8>(zero, p, i[1], m[1]),
+        ]
+    }
+    pub(super) fn scatter_at(p: *mut i64, i: V, m: M, a: V) {
+        // AVX2 has no scatter.
+        let (at, on, values) = (lanes(i), mask::to_bits(m), lanes(a));
+        for lane in 0..8 {
+            if on >> lane & 1 == 1 {
+                *p.add(at[lane] as usize) = values[lane];
+            }
+        }
     }
 }

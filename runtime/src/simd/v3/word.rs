@@ -1,7 +1,7 @@
 //! Eight 32-bit integers in one register: what does not depend on the sign.
 
 use super::long;
-use super::mask::M;
+use super::mask::{self, M};
 use core::arch::x86_64::*;
 
 pub(super) type V = __m256i;
@@ -47,4 +47,23 @@ unsafe_fns! {
     pub(super) fn store(p: *mut i32, a: V) { _mm256_storeu_si256(p.cast(), a) }
     pub(super) fn store_masked(p: *mut i32, a: V, m: M) { _mm256_maskstore_epi32(p, m, a) }
     pub(super) fn gather(p: *const i32, i: V) -> V { _mm256_i32gather_epi32::<4>(p, i) }
+    pub(super) fn gather_masked(p: *const i32, i: V, m: M) -> V {
+        _mm256_mask_i32gather_epi32::<4>(_mm256_setzero_si256(), p, i, m)
+    }
+    pub(super) fn gather_at(p: *const i32, i: long::V, m: M) -> V {
+        let zero = _mm_setzero_si128();
+        join(
+            _mm256_mask_i64gather_epi32::<4>(zero, p, i[0], low(m)),
+            _mm256_mask_i64gather_epi32::<4>(zero, p, i[1], high(m)),
+        )
+    }
+    pub(super) fn scatter_at(p: *mut i32, i: long::V, m: M, a: V) {
+        // AVX2 has no scatter.
+        let (at, on, lanes) = (long::lanes(i), mask::to_bits(m), std::mem::transmute::<V, [i32; 8]>(a));
+        for lane in 0..8 {
+            if on >> lane & 1 == 1 {
+                *p.add(at[lane] as usize) = lanes[lane];
+            }
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Sixteen `f32` in one register.
 
-use super::mask::M;
+use super::mask::{self, M};
 use super::{f64x, long, word};
 use core::arch::x86_64::*;
 
@@ -106,5 +106,17 @@ unsafe_fns! {
     pub(super) fn gather(p: *const f32, i: word::V) -> V { _mm512_i32gather_ps::<4>(i, p) }
     pub(super) fn gather_masked(p: *const f32, i: word::V, m: M) -> V {
         _mm512_mask_i32gather_ps::<4>(_mm512_setzero_ps(), m, i, p)
+    }
+    pub(super) fn gather_at(p: *const f32, i: long::V, m: M) -> V {
+        let (m, zero) = (mask::split(m), _mm256_setzero_ps());
+        join(
+            _mm512_mask_i64gather_ps::<4>(zero, m[0], i[0], p),
+            _mm512_mask_i64gather_ps::<4>(zero, m[1], i[1], p),
+        )
+    }
+    pub(super) fn scatter_at(p: *mut f32, i: long::V, m: M, a: V) {
+        let m = mask::split(m);
+        _mm512_mask_i64scatter_ps::<4>(p, m[0], i[0], low(a));
+        _mm512_mask_i64scatter_ps::<4>(p, m[1], i[1], high(a));
     }
 }

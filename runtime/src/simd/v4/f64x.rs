@@ -1,6 +1,6 @@
 //! Sixteen `f64` in two registers.
 
-use super::mask::{M, join as join_mask, split as split_mask};
+use super::mask::{self, M, join as join_mask, split as split_mask};
 use super::{f32x, long, word};
 use core::arch::x86_64::*;
 
@@ -141,5 +141,14 @@ unsafe_fns! {
             _mm512_mask_i32gather_pd::<8>(zero, m[0], word::low(i), p),
             _mm512_mask_i32gather_pd::<8>(zero, m[1], word::high(i), p),
         ]
+    }
+    pub(super) fn gather_at(p: *const f64, i: long::V, m: M) -> V {
+        let (m, zero) = (mask::split(m), _mm512_setzero_pd());
+        [_mm512_mask_i64gather_pd::<8>(zero, m[0], i[0], p), _mm512_mask_i64gather_pd::<8>(zero, m[1], i[1], p)]
+    }
+    pub(super) fn scatter_at(p: *mut f64, i: long::V, m: M, a: V) {
+        let m = mask::split(m);
+        _mm512_mask_i64scatter_pd::<8>(p, m[0], i[0], a[0]);
+        _mm512_mask_i64scatter_pd::<8>(p, m[1], i[1], a[1]);
     }
 }

@@ -73,4 +73,20 @@ unsafe_fns! {
     pub(super) fn gather(p: *const i64, i: word::V) -> V {
         [_mm512_i32gather_epi64::<8>(word::low(i), p), _mm512_i32gather_epi64::<8>(word::high(i), p)]
     }
+    pub(super) fn gather_masked(p: *const i64, i: word::V, m: M) -> V {
+        let (m, zero) = (split_mask(m), _mm512_setzero_si512());
+        [
+            _mm512_mask_i32gather_epi64::<8>(zero, m[0], word::low(i), p),
+            _mm512_mask_i32gather_epi64::<8>(zero, m[1], word::high(i), p),
+        ]
+    }
+    pub(super) fn gather_at(p: *const i64, i: V, m: M) -> V {
+        let (m, zero) = (split_mask(m), _mm512_setzero_si512());
+        [_mm512_mask_i64gather_epi64::<8>(zero, m[0], i[0], p), _mm512_mask_i64gather_epi64::<8>(zero, m[1], i[1], p)]
+    }
+    pub(super) fn scatter_at(p: *mut i64, i: V, m: M, a: V) {
+        let m = split_mask(m);
+        _mm512_mask_i64scatter_epi64::<8>(p, m[0], i[0], a[0]);
+        _mm512_mask_i64scatter_epi64::<8>(p, m[1], i[1], a[1]);
+    }
 }

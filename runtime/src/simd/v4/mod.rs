@@ -73,6 +73,23 @@ mod power;
 #[path = "../math/trig.rs"]
 mod trig;
 
+impl U64 {
+    fns! {
+        /// The lanes as indices into a buffer of `len` elements.
+        ///
+        /// # Panics
+        /// If a lane where `mask` is true is not below `len`.
+        pub fn checked(self, len: usize, mask: Mask) -> U64 {
+            let outside = self.ge(U64::splat(len as u64)).and(mask);
+            if outside.any() {
+                let index = self.to_array()[outside.to_bits().trailing_zeros() as usize];
+                panic!("index out of bounds: the len is {len} but the index is {index}");
+            }
+            self
+        }
+    }
+}
+
 impl F32 {
     fns! {
         /// Each lane in double precision, exactly.

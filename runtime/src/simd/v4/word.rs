@@ -1,7 +1,7 @@
 //! Sixteen 32-bit integers in one register: what does not depend on the sign.
 
 use super::long;
-use super::mask::M;
+use super::mask::{self, M};
 use core::arch::x86_64::*;
 
 pub(super) type V = __m512i;
@@ -48,4 +48,19 @@ unsafe_fns! {
     pub(super) fn store(p: *mut i32, a: V) { _mm512_storeu_epi32(p, a) }
     pub(super) fn store_masked(p: *mut i32, a: V, m: M) { _mm512_mask_storeu_epi32(p, m, a) }
     pub(super) fn gather(p: *const i32, i: V) -> V { _mm512_i32gather_epi32::<4>(i, p) }
+    pub(super) fn gather_masked(p: *const i32, i: V, m: M) -> V {
+        _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), m, i, p)
+    }
+    pub(super) fn gather_at(p: *const i32, i: long::V, m: M) -> V {
+        let (m, zero) = (mask::split(m), _mm256_setzero_si256());
+        join(
+            _mm512_mask_i64gather_epi32::<4>(zero, m[0], i[0], p),
+            _mm512_mask_i64gather_epi32::<4>(zero, m[1], i[1], p),
+        )
+    }
+    pub(super) fn scatter_at(p: *mut i32, i: long::V, m: M, a: V) {
+        let m = mask::split(m);
+        _mm512_mask_i64scatter_epi32::<4>(p, m[0], i[0], low(a));
+        _mm512_mask_i64scatter_epi32::<4>(p, m[1], i[1], high(a));
+    }
 }
