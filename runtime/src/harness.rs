@@ -48,7 +48,7 @@ pub struct RawArg {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct RawReturn {
-    /// Passed through to `sink` untouched.
+    /// Passed through to `sink` untouched. Null where nobody looks at results, as in timing.
     pub context: *mut u8,
     /// Receives value `index` of the return tuple as `bytes` bytes at `data`.
     pub sink: unsafe extern "C" fn(context: *mut u8, index: usize, data: *const u8, bytes: usize),

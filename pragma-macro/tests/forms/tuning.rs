@@ -94,7 +94,7 @@ pub fn tune(krate: &Crate, kernel: &ByHand<'_>) {
 }
 
 /// The annotated function or method of the items.
-fn find_member(
+pub fn find_member(
     items: &[syn::Item],
     function: &str,
 ) -> Option<(proc_macro2::TokenStream, syn::ItemFn)> {

@@ -8,7 +8,7 @@ use quote::{format_ident, quote};
 
 use super::empty::empty;
 use super::encode::encode;
-use super::harness::{ARGS, entry};
+use super::harness::{ARGS, RET, entry};
 use super::layout::layouts_fit;
 use super::made::made_of;
 use super::{field_ident, kernel_type, own, path_tokens, type_tokens};
@@ -55,11 +55,12 @@ pub fn reference_entry(
     let result = encode(sig, runtime);
     let layout = layouts_fit(&sig.form, runtime)
         .map(|fits| quote!(if !#fits { return #runtime::harness::STATUS_LAYOUT; }));
-    let args_name = own(ARGS);
+    let (args_name, ret_name) = (own(ARGS), own(RET));
     let homes = &builder.homes;
     // SAFETY (of the emitted code): the arguments are the worker's, as the harness ABI says.
-    let settle = (!homes.is_empty())
-        .then(|| quote!(unsafe { #runtime::harness::settle(#args_name, &[#(#homes),*]); }));
+    let settle = (!homes.is_empty()).then(
+        || quote!(unsafe { #runtime::harness::settle(#args_name, #ret_name, &[#(#homes),*]); }),
+    );
     let (before, after, release) = (&builder.before, &builder.after, &builder.release);
     let body = quote! {
         #layout
