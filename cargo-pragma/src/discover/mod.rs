@@ -9,11 +9,11 @@ mod modules;
 mod packages;
 mod source;
 mod types;
-mod written;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use pragma_synth::lift;
 use proc_macro2::TokenStream;
 use syn::{Attribute, ItemFn, Meta};
 
@@ -113,6 +113,16 @@ pub fn read_package(
         let index = source.crates.len();
         let names = kernels::names(&modules);
         let types = types::CrateTypes::new(&modules);
+        let whole = lift::SourceCrate {
+            modules: modules
+                .iter()
+                .map(|module| lift::SourceModule {
+                    path: module.path.clone(),
+                    file: workspace.shown(&module.file),
+                    items: module.items.clone(),
+                })
+                .collect(),
+        };
         for module in &modules {
             let shown = workspace.shown(&module.file);
             let (marked, misplaced) = kernels::find(module, &names);
@@ -139,7 +149,8 @@ pub fn read_package(
                 // A file that is a module of both the library and a binary counts once, for the library.
                 if seen.insert((module.file.clone(), start.line, start.column)) {
                     let name = &package.name;
-                    let kernels = KernelSource::of(name, index, module, &shown, marked, &types);
+                    let kernels =
+                        KernelSource::of(name, index, module, &shown, marked, &types, &whole);
                     source.kernels.extend(kernels);
                 }
             }

@@ -10,13 +10,13 @@ use pragma_spec::{
     Fingerprint, InputSpec, KernelAttribute, KernelId, KernelSignature, SpecError, fingerprint,
     harness_symbol,
 };
+use pragma_synth::lift::{self, SourceCrate};
 use proc_macro2::{Span, TokenStream};
 use syn::ItemFn;
 
 use super::kernels::{ImplOwner, Marked};
 use super::modules::Module;
 use super::types::CrateTypes;
-use super::written::written;
 use crate::diagnostic::Location;
 
 /// One marked function, at one instance.
@@ -67,6 +67,7 @@ impl KernelSource {
         shown: &str,
         marked: &Marked,
         types: &CrateTypes<'_>,
+        whole: &SourceCrate,
     ) -> Vec<KernelSource> {
         let Ok(unnamed) = KernelId::new("unnamed") else {
             return Vec::new();
@@ -79,7 +80,7 @@ impl KernelSource {
         let start = marked.function.sig.ident.span().start();
         let fingerprint = fingerprint(&marked.tokens, &marked.function);
         let one = |(nth, instance): (usize, Instance)| {
-            let signature = signature(marked, &module.path, &instance, types);
+            let signature = signature(marked, &module.path, &instance, types, whole);
             let attribute = written_attribute.clone().and_then(|attribute| {
                 let Ok(signature) = &signature else {
                     return Ok(attribute);
@@ -208,7 +209,9 @@ fn signature(
     module: &[String],
     instance: &Instance,
     types: &CrateTypes<'_>,
+    whole: &SourceCrate,
 ) -> Result<KernelSignature, SpecError> {
+    let usage = lift::usage(whole, &marked.function);
     let nothing = BTreeSet::new();
     let place = FlattenPlace {
         module,
@@ -218,12 +221,17 @@ fn signature(
         }),
         instance,
         lookup: types,
-        written: &nothing,
+        written: &usage.written,
         unread: &nothing,
     };
-    let written = written(&marked.function, marked.owner.as_ref(), types);
+    let signature = KernelSignature::flatten(&marked.function.sig, &place)?;
+    let unread = usage.unread(&signature);
+    if unread.is_empty() {
+        return Ok(signature);
+    }
+    // Fields that nobody looks at cost nothing, and are free to change.
     let place = FlattenPlace {
-        written: &written,
+        unread: &unread,
         ..place
     };
     KernelSignature::flatten(&marked.function.sig, &place)

@@ -55,21 +55,6 @@ impl<'a> CrateTypes<'a> {
             .collect()
     }
 
-    /// The methods called `name` of types called `kind`, of inherent impls.
-    pub fn methods(&self, kind: &str, name: &str) -> impl Iterator<Item = &'a syn::ImplItemFn> {
-        let items = self.modules.values().flat_map(|module| &module.items);
-        let impls = items.filter_map(move |item| match item {
-            Item::Impl(item) if type_name(&item.self_ty).as_deref() == Some(kind) => Some(item),
-            _ => None,
-        });
-        impls
-            .flat_map(|item| &item.items)
-            .filter_map(move |member| match member {
-                ImplItem::Fn(method) if method.sig.ident == name => Some(method),
-                _ => None,
-            })
-    }
-
     /// The module and item that `segments` name in `module`, or the full path of something elsewhere.
     fn find(&self, module: &[String], segments: &[String]) -> Option<Found<'a>> {
         self.walk(module, segments, &mut Known::new())

@@ -8,6 +8,7 @@ pub mod ceilings;
 mod engine;
 pub mod engines;
 mod evaluator;
+pub mod indices;
 pub mod interrupt;
 pub mod kernel;
 pub mod lifting;

@@ -137,6 +137,7 @@ pub fn package(
                 .filter(|signature| !signature.form.is_plain())
                 .map(|signature| signature.form.clone()),
             declines: lifted.program.declines(),
+            swaps: lifted.swaps.clone(),
             ..Interface::default()
         },
         artefacts: artefacts.into_values().collect(),

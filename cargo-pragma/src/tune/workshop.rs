@@ -9,6 +9,7 @@ use pragma_synth::lift::Lifted;
 use pragma_synth::oracle;
 
 use super::bench::BenchEvaluator;
+use super::indices::indices;
 use crate::cli::args::Common;
 use crate::cli::exit::Failure;
 use crate::diagnostic::Diagnostic;
@@ -170,6 +171,8 @@ impl<'a> Workshop<'a> {
         let spec = match spec {
             Ok(spec) => KernelSpec {
                 declines: lifted.program.declines(),
+                indices: indices(&lifted.program, signature),
+                swaps: lifted.swaps.clone(),
                 ..spec
             },
             Err(error) => return Ok(Err(BenchError::Unprovable(error.to_string()))),

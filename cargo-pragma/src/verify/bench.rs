@@ -395,7 +395,11 @@ impl Bench {
             .filter(|called| {
                 called.status == abi::STATUS_OK && called.outputs.len() == self.outputs.len()
             })
-            .map(|called| called.outputs);
+            .map(|called| {
+                let mut outputs = called.outputs;
+                self.spec.exchange(&mut outputs);
+                outputs
+            });
         Ok(Expected::Values { reference, oracle })
     }
 

@@ -29,6 +29,8 @@ pub struct KernelSpec {
     pub oracle: Option<String>,
     /// Whether kernels can decline.
     pub declines: bool,
+    /// Pairs of leaves whose owners are exchanged after a kernel has run.
+    pub swaps: Vec<(String, String)>,
     /// Integer buffers whose elements the function uses as indices, and one more than the largest that is allowed.
     pub indices: Vec<(String, DimExpr)>,
     /// What the parameters are in the source.
@@ -65,6 +67,7 @@ impl KernelSpec {
         Ok(KernelSpec {
             leaves: signature.form.leaves(),
             indices: Vec::new(),
+            swaps: Vec::new(),
             signature,
             attribute,
             shapes,
@@ -228,6 +231,19 @@ impl KernelSpec {
             .into_iter()
             .map(arg)
             .collect()
+    }
+
+    /// Exchanges what belongs to owners that are exchanged after the kernel has run: it does not do that itself.
+    pub fn exchange(&self, outputs: &mut [Vec<u8>]) {
+        let all = self.outputs();
+        let at = |name: &str| all.iter().position(|output| output.name == name);
+        for (a, b) in &self.swaps {
+            if let (Some(a), Some(b)) = (at(a), at(b))
+                && a.max(b) < outputs.len()
+            {
+                outputs.swap(a, b);
+            }
+        }
     }
 
     /// Puts what a candidate produced into the order of [`KernelSpec::outputs`]: buffers of returned `Vec`s come before

@@ -1,14 +1,15 @@
 //! Audio and DSP kernels.
 
+use pragma_runtime::pragma_kernel;
 use crate::Real;
 
 /// FIR filter over the fully overlapped samples ("valid" convolution).
-// not yet: #[pragma_kernel(
-// not yet:     shape(x = [n], taps = [k], out = [n - k + 1]),
-// not yet:     tune(n = 262144, k = 64),
-// not yet:     inputs(x = -1.0..1.0, taps = -1.0..1.0),
-// not yet:     instantiate(T = f32),
-// not yet: )]
+#[pragma_kernel(
+    shape(x = [n], taps = [k], out = [n - k + 1]),
+    tune(n = 262144, k = 64),
+    inputs(x = -1.0..1.0, taps = -1.0..1.0),
+    instantiate(T = f32),
+)]
 pub fn fir_filter<T: Real>(x: &[T], taps: &[T], out: &mut [T]) {
     for (w, o) in x.windows(taps.len()).zip(out.iter_mut()) {
         let mut acc = T::zero();
@@ -25,11 +26,11 @@ pub struct MelBank {
 
 impl MelBank {
     /// Log-mel energies of each power-spectrum frame.
-    // not yet: #[pragma_kernel(
-    // not yet:     shape(power = [frames, bins], self.filters = [mels, bins], return = [frames, mels]),
-    // not yet:     tune(frames = 1000, bins = 201, mels = 80),
-    // not yet:     inputs(power = 0.0..10.0, self.filters = 0.0..1.0),
-    // not yet: )]
+    #[pragma_kernel(
+        shape(power = [frames, bins], self.filters = [mels, bins], return = [frames, mels]),
+        tune(frames = 1000, bins = 201, mels = 80),
+        inputs(power = 0.0..10.0, self.filters = 0.0..1.0),
+    )]
     pub fn log_mel(&self, power: &[f32], bins: usize) -> Vec<f32> {
         power
             .chunks_exact(bins)
@@ -52,12 +53,12 @@ pub struct Biquad<T> {
 
 impl<T: Real> Biquad<T> {
     /// Filters a buffer in place and keeps the state for the next one.
-    // not yet: #[pragma_kernel(
-    // not yet:     shape(buf = [n]),
-    // not yet:     tune(n = 1048576),
-    // not yet:     inputs(buf = -1.0..1.0, self.b = -0.5..0.5, self.a = -0.4..0.4, self.z = -1.0..1.0),
-    // not yet:     instantiate(T = f32),
-    // not yet: )]
+    #[pragma_kernel(
+        shape(buf = [n]),
+        tune(n = 1048576),
+        inputs(buf = -1.0..1.0, self.b = -0.5..0.5, self.a = -0.4..0.4, self.z = -1.0..1.0),
+        instantiate(T = f32),
+    )]
     pub fn process(&mut self, buf: &mut [T]) {
         for s in buf.iter_mut() {
             let x = *s;

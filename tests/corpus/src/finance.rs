@@ -1,5 +1,7 @@
 //! Finance kernels.
 
+use pragma_runtime::pragma_kernel;
+
 #[derive(Debug, PartialEq)]
 pub enum IndicatorError {
     BadPeriod,
@@ -18,11 +20,11 @@ fn check_period(period: usize, len: usize) -> Result<usize, IndicatorError> {
 }
 
 /// Exponential moving average seeded with a simple average; the lookback is NaN.
-// not yet: #[pragma_kernel(
-// not yet:     shape(prices = [n], out = [n]),
-// not yet:     tune(n = 1048576, period = 14, k = None),
-// not yet:     inputs(prices = 50.0..150.0, period = 2..=64, k = 0.0..1.0, n >= period),
-// not yet: )]
+#[pragma_kernel(
+    shape(prices = [n], out = [n]),
+    tune(n = 1048576, period = 14, k = None),
+    inputs(prices = 50.0..150.0, period = 2..=64, k = 0.0..1.0, n >= period),
+)]
 pub fn ema_series(
     prices: &[f64],
     period: usize,

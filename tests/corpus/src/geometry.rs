@@ -1,11 +1,13 @@
 //! Geometry kernels.
 
+use pragma_runtime::pragma_kernel;
+
 /// Applies a rotation matrix and a translation to 3-D points.
-// not yet: #[pragma_kernel(
-// not yet:     shape(src = [n], dst = [n]),
-// not yet:     tune(n = 2097152),
-// not yet:     inputs(src = -10.0..10.0, rot = -1.0..1.0, trans = -1.0..1.0),
-// not yet: )]
+#[pragma_kernel(
+    shape(src = [n], dst = [n]),
+    tune(n = 2097152),
+    inputs(src = -10.0..10.0, rot = -1.0..1.0, trans = -1.0..1.0),
+)]
 pub fn transform_points(
     src: &[[f32; 3]],
     rot: &[[f32; 3]; 3],
@@ -69,12 +71,12 @@ pub struct Scene {
 
 impl Scene {
     /// Nearest box that each ray hits: its index (or -1) and distance.
-    // not yet: #[pragma_kernel(
-    // not yet:     shape(rays = [n], self.boxes = [k], hit = [n], dist = [n]),
-    // not yet:     tune(n = 16384, k = 64),
-    // not yet:     inputs(rays.origin = -10.0..10.0, rays.dir = -1.0..1.0),
-    // not yet:     inputs(self.boxes.min = -5.0..4.0, self.boxes.max = self.boxes.min + (0.5..1.0)),
-    // not yet: )]
+    #[pragma_kernel(
+        shape(rays = [n], self.boxes = [k], hit = [n], dist = [n]),
+        tune(n = 16384, k = 64),
+        inputs(rays.origin = -10.0..10.0, rays.dir = -1.0..1.0),
+        inputs(self.boxes.min = -5.0..4.0, self.boxes.max = self.boxes.min + (0.5..1.0)),
+    )]
     pub fn nearest_hits(&self, rays: &[Ray], hit: &mut [i32], dist: &mut [f32]) {
         for (i, ray) in rays.iter().enumerate() {
             let mut best = f32::INFINITY;

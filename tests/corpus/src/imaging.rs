@@ -29,11 +29,11 @@ fn div255(v: u32) -> u32 {
 }
 
 /// Source-over compositing of premultiplied RGBA images.
-// not yet: #[pragma_kernel(
-// not yet:     shape(dst.data = [dst.height, dst.width, 4], src.data = [dst.height, dst.width, 4]),
-// not yet:     tune(dst.height = 1024, dst.width = 2048),
-// not yet:     inputs(src.height = dst.height, src.width = dst.width),
-// not yet: )]
+#[pragma_kernel(
+    shape(dst.data = [dst.height, dst.width, 4], src.data = [dst.height, dst.width, 4]),
+    tune(dst.height = 1024, dst.width = 2048),
+    inputs(src.height = dst.height, src.width = dst.width),
+)]
 pub fn alpha_over(dst: &mut Pixmap, src: &Pixmap) {
     assert_eq!((dst.width, dst.height), (src.width, src.height));
     for (d, s) in dst.data.chunks_exact_mut(4).zip(src.data.chunks_exact(4)) {
@@ -67,11 +67,11 @@ pub struct Plane {
 }
 
 /// Separable blur with an odd kernel: horizontal pass into a temporary, then vertical.
-// not yet: #[pragma_kernel(
-// not yet:     shape(src.data = [src.height, src.width], kernel = [k], return = [src.height, src.width]),
-// not yet:     tune(src.height = 512, src.width = 512, k = 9, border = Border::Clamp),
-// not yet:     inputs(src.data = 0.0..1.0, kernel = 0.0..0.2, k % 2 == 1),
-// not yet: )]
+#[pragma_kernel(
+    shape(src.data = [src.height, src.width], kernel = [k], return = [src.height, src.width]),
+    tune(src.height = 512, src.width = 512, k = 9, border = Border::Clamp),
+    inputs(src.data = 0.0..1.0, kernel = 0.0..0.2, k % 2 == 1),
+)]
 pub fn gaussian_blur(src: &Plane, kernel: &[f32], border: Border) -> Vec<f32> {
     assert!(kernel.len() % 2 == 1);
     let (width, height) = (src.width, src.height);
@@ -119,10 +119,10 @@ impl GrayImage {
     }
 
     /// Sobel gradient magnitude, saturated to 255; the border stays 0.
-    // not yet: #[pragma_kernel(
-    // not yet:     shape(self.data = [self.height, self.width], return.data = [self.height, self.width]),
-    // not yet:     tune(self.height = 1024, self.width = 1024),
-    // not yet: )]
+    #[pragma_kernel(
+        shape(self.data = [self.height, self.width], return.data = [self.height, self.width]),
+        tune(self.height = 1024, self.width = 1024),
+    )]
     pub fn sobel(&self) -> GrayImage {
         let mut out = vec![0u8; self.width * self.height];
         for y in 1..self.height - 1 {
@@ -161,12 +161,12 @@ fn lerp(a: f32, b: f32, t: f32) -> f32 {
 
 impl<const C: usize> Raster<C> {
     /// Bilinear resize with half-pixel centres.
-    // not yet: #[pragma_kernel(
-    // not yet:     shape(self.data = [self.height, self.width, C], return.data = [new_h, new_w, C]),
-    // not yet:     tune(self.height = 720, self.width = 1280, new_h = 540, new_w = 960),
-    // not yet:     inputs(self.data = 0.0..1.0),
-    // not yet:     instantiate(C = 3),
-    // not yet: )]
+    #[pragma_kernel(
+        shape(self.data = [self.height, self.width, C], return.data = [new_h, new_w, C]),
+        tune(self.height = 720, self.width = 1280, new_h = 540, new_w = 960),
+        inputs(self.data = 0.0..1.0),
+        instantiate(C = 3),
+    )]
     pub fn resize_bilinear(&self, new_w: usize, new_h: usize) -> Raster<C> {
         if new_w == self.width && new_h == self.height {
             return self.clone();

@@ -125,11 +125,11 @@ pub struct BlockQ8 {
 }
 
 /// Matrix-vector product of two int8 block-quantised operands (i32 block sums, f32 scales).
-// not yet: #[pragma_kernel(
-// not yet:     shape(w = [m, nb], x = [nb], out = [m]),
-// not yet:     tune(m = 8192, nb = 64),
-// not yet:     inputs(w.d = 0.0..0.02, w.qs = -127..=127, x.d = 0.0..0.02, x.qs = -127..=127),
-// not yet: )]
+#[pragma_kernel(
+    shape(w = [m, nb], x = [nb], out = [m]),
+    tune(m = 8192, nb = 64),
+    inputs(w.d = 0.0..0.02, w.qs = -127..=127, x.d = 0.0..0.02, x.qs = -127..=127),
+)]
 pub fn q8_matvec(w: &[BlockQ8], x: &[BlockQ8], out: &mut [f32]) {
     let nb = x.len();
     debug_assert_eq!(w.len(), nb * out.len());

@@ -1,8 +1,8 @@
 //! Neural-network operators.
 
+use pragma_runtime::pragma_kernel;
 use half::f16;
 use ndarray::{Array2, Array4, ArrayView2, ArrayView3};
-use pragma_runtime::pragma_kernel;
 use std::ops::AddAssign;
 
 use crate::Real;
@@ -25,12 +25,12 @@ pub fn gelu_tanh(x: &[f32], out: &mut [f32]) {
 }
 
 /// Index of the first largest element of each row.
-// not yet: #[pragma_kernel(
-// not yet:     shape(x = [rows, cols], out = [rows]),
-// not yet:     tune(rows = 256, cols = 32000),
-// not yet:     inputs(x = -10.0..10.0),
-// not yet:     instantiate(T = f32),
-// not yet: )]
+#[pragma_kernel(
+    shape(x = [rows, cols], out = [rows]),
+    tune(rows = 256, cols = 32000),
+    inputs(x = -10.0..10.0),
+    instantiate(T = f32),
+)]
 pub fn argmax_rows<T: PartialOrd + Copy>(x: &[T], cols: usize, out: &mut [u32]) {
     for r in 0..out.len() {
         let row = &x[r * cols..(r + 1) * cols];
@@ -47,11 +47,11 @@ pub fn argmax_rows<T: PartialOrd + Copy>(x: &[T], cols: usize, out: &mut [u32]) 
 }
 
 /// Adds a row bias to half-precision activations and applies ReLU, in place.
-// not yet: #[pragma_kernel(
-// not yet:     shape(x = [rows, d], bias = [d]),
-// not yet:     tune(rows = 512, d = 1024),
-// not yet:     inputs(x = -8.0..8.0, bias = -2.0..2.0),
-// not yet: )]
+#[pragma_kernel(
+    shape(x = [rows, d], bias = [d]),
+    tune(rows = 512, d = 1024),
+    inputs(x = -8.0..8.0, bias = -2.0..2.0),
+)]
 pub fn bias_relu_f16(x: &mut [f16], bias: &[f16]) {
     x.chunks_exact_mut(bias.len()).for_each(|row| {
         for (v, b) in row.iter_mut().zip(bias) {
@@ -61,12 +61,12 @@ pub fn bias_relu_f16(x: &mut [f16], bias: &[f16]) {
 }
 
 /// Row-major matrix product `c = a b`, loop order i-k-j.
-// not yet: #[pragma_kernel(
-// not yet:     shape(a = [m, k], b = [k, n], c = [m, n]),
-// not yet:     tune(m = 384, k = 384, n = 384),
-// not yet:     inputs(a = -1.0..1.0, b = -1.0..1.0),
-// not yet:     instantiate(T = f32),
-// not yet: )]
+#[pragma_kernel(
+    shape(a = [m, k], b = [k, n], c = [m, n]),
+    tune(m = 384, k = 384, n = 384),
+    inputs(a = -1.0..1.0, b = -1.0..1.0),
+    instantiate(T = f32),
+)]
 pub fn matmul_ikj<T: Real>(a: &[T], b: &[T], c: &mut [T], m: usize, k: usize, n: usize) {
     for v in c.iter_mut() {
         *v = T::zero();
@@ -92,12 +92,12 @@ pub struct ConvParams {
 }
 
 /// 2-D convolution of one NCHW image with zero padding.
-// not yet: #[pragma_kernel(
-// not yet:     shape(input = [p.in_c, p.h, p.w], weight = [p.out_c, p.in_c, p.k, p.k], bias = [p.out_c]),
-// not yet:     shape(return = [p.out_c, (p.h + 2 * p.pad - p.k) / p.stride + 1, (p.w + 2 * p.pad - p.k) / p.stride + 1]),
-// not yet:     tune(p.in_c = 16, p.out_c = 32, p.h = 64, p.w = 64, p.k = 3, p.stride = 1, p.pad = 1),
-// not yet:     inputs(input = -1.0..1.0, weight = -1.0..1.0, bias = -1.0..1.0),
-// not yet: )]
+#[pragma_kernel(
+    shape(input = [p.in_c, p.h, p.w], weight = [p.out_c, p.in_c, p.k, p.k], bias = [p.out_c]),
+    shape(return = [p.out_c, (p.h + 2 * p.pad - p.k) / p.stride + 1, (p.w + 2 * p.pad - p.k) / p.stride + 1]),
+    tune(p.in_c = 16, p.out_c = 32, p.h = 64, p.w = 64, p.k = 3, p.stride = 1, p.pad = 1),
+    inputs(input = -1.0..1.0, weight = -1.0..1.0, bias = -1.0..1.0),
+)]
 pub fn conv2d_nchw(
     input: &[f32],
     weight: &[f32],
@@ -138,13 +138,13 @@ pub fn conv2d_nchw(
 }
 
 /// Max pooling that also returns the flat index of each maximum.
-// not yet: #[pragma_kernel(
-// not yet:     shape(x = [c, h, w]),
-// not yet:     shape(return.0 = [c, (h - k) / stride + 1, (w - k) / stride + 1]),
-// not yet:     shape(return.1 = [c, (h - k) / stride + 1, (w - k) / stride + 1]),
-// not yet:     tune(c = 64, h = 112, w = 112, k = 3, stride = 2),
-// not yet:     inputs(x = -4.0..4.0),
-// not yet: )]
+#[pragma_kernel(
+    shape(x = [c, h, w]),
+    shape(return.0 = [c, (h - k) / stride + 1, (w - k) / stride + 1]),
+    shape(return.1 = [c, (h - k) / stride + 1, (w - k) / stride + 1]),
+    tune(c = 64, h = 112, w = 112, k = 3, stride = 2),
+    inputs(x = -4.0..4.0),
+)]
 pub fn max_pool2d(
     x: &[f32],
     (c, h, w): (usize, usize, usize),
@@ -187,11 +187,11 @@ pub struct BatchNorm2d {
 
 impl BatchNorm2d {
     /// Inference batch normalisation of an NCHW ndarray, in place.
-    // not yet: #[pragma_kernel(
-    // not yet:     shape(x = [n, c, h, w], self.gamma = [c], self.beta = [c], self.mean = [c], self.var = [c]),
-    // not yet:     tune(n = 64, c = 64, h = 56, w = 56, self.eps = 1e-5),
-    // not yet:     inputs(x = -4.0..4.0, self.gamma = 0.0..2.0, self.beta = -1.0..1.0, self.mean = -1.0..1.0, self.var = 0.1..2.0),
-    // not yet: )]
+    #[pragma_kernel(
+        shape(x = [n, c, h, w], self.gamma = [c], self.beta = [c], self.mean = [c], self.var = [c]),
+        tune(n = 64, c = 64, h = 56, w = 56, self.eps = 1e-5),
+        inputs(x = -4.0..4.0, self.gamma = 0.0..2.0, self.beta = -1.0..1.0, self.mean = -1.0..1.0, self.var = 0.1..2.0),
+    )]
     pub fn apply(&self, x: &mut Array4<f32>) {
         for mut image in x.outer_iter_mut() {
             for (c, mut plane) in image.outer_iter_mut().enumerate() {
@@ -204,11 +204,11 @@ impl BatchNorm2d {
 }
 
 /// Mean of the token vectors that the mask keeps (sentence embedding pooling).
-// not yet: #[pragma_kernel(
-// not yet:     shape(hidden = [b, t, d], mask = [b, t], return = [b, d]),
-// not yet:     tune(b = 64, t = 256, d = 384),
-// not yet:     inputs(hidden = -2.0..2.0, mask = [0.0, 1.0]),
-// not yet: )]
+#[pragma_kernel(
+    shape(hidden = [b, t, d], mask = [b, t], return = [b, d]),
+    tune(b = 64, t = 256, d = 384),
+    inputs(hidden = -2.0..2.0, mask = [0.0, 1.0]),
+)]
 pub fn masked_mean_pool(hidden: ArrayView3<f32>, mask: ArrayView2<f32>) -> Array2<f32> {
     let (batch, _, d) = hidden.dim();
     let mut out = Array2::<f32>::zeros((batch, d));
@@ -229,12 +229,12 @@ pub fn masked_mean_pool(hidden: ArrayView3<f32>, mask: ArrayView2<f32>) -> Array
 }
 
 /// Adds each row of `rows` into the row of `table` that its index names.
-// not yet: #[pragma_kernel(
-// not yet:     shape(table = [v, dim], idx = [n], rows = [n, dim]),
-// not yet:     tune(v = 16384, n = 65536, dim = 128),
-// not yet:     inputs(table = -1.0..1.0, rows = -1.0..1.0, idx = 0..v),
-// not yet:     instantiate(T = f32),
-// not yet: )]
+#[pragma_kernel(
+    shape(table = [v, dim], idx = [n], rows = [n, dim]),
+    tune(v = 16384, n = 65536, dim = 128),
+    inputs(table = -1.0..1.0, rows = -1.0..1.0, idx = 0..v),
+    instantiate(T = f32),
+)]
 pub fn scatter_add_rows<T: Copy + AddAssign>(
     table: &mut [T],
     idx: &[usize],

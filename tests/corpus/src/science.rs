@@ -1,15 +1,16 @@
 //! Scientific computing kernels.
 
+use pragma_runtime::pragma_kernel;
 use ndarray::Array2;
 use std::cmp::max;
 use std::ops::{Add, Mul, Sub};
 
 /// One Jacobi sweep of the Laplace equation; returns the largest change.
-// not yet: #[pragma_kernel(
-// not yet:     shape(u = [h, w], next = [h, w]),
-// not yet:     tune(h = 1024, w = 1024),
-// not yet:     inputs(u = -1.0..1.0),
-// not yet: )]
+#[pragma_kernel(
+    shape(u = [h, w], next = [h, w]),
+    tune(h = 1024, w = 1024),
+    inputs(u = -1.0..1.0),
+)]
 pub fn jacobi_sweep(u: &Array2<f64>, next: &mut Array2<f64>) -> f64 {
     let (h, w) = u.dim();
     let mut diff = 0.0f64;
@@ -82,11 +83,11 @@ pub struct Body {
 }
 
 /// Softened gravitational acceleration of every body (all pairs, G = 1).
-// not yet: #[pragma_kernel(
-// not yet:     shape(bodies = [n], return = [n]),
-// not yet:     tune(n = 2048, eps2 = 1e-3),
-// not yet:     inputs(bodies.pos = -1.0..1.0, bodies.mass = 0.0..1.0, eps2 = 1e-4..1.0),
-// not yet: )]
+#[pragma_kernel(
+    shape(bodies = [n], return = [n]),
+    tune(n = 2048, eps2 = 1e-3),
+    inputs(bodies.pos = -1.0..1.0, bodies.mass = 0.0..1.0, eps2 = 1e-4..1.0),
+)]
 pub fn nbody_accelerations(bodies: &[Body], eps2: f64) -> Vec<Vec3> {
     let mut acc = Vec::with_capacity(bodies.len());
     for (i, bi) in bodies.iter().enumerate() {
@@ -124,11 +125,11 @@ fn escape(cr: f64, ci: f64, limit: u16) -> u16 {
 }
 
 /// Mandelbrot escape counts on a grid, up to `max_iter`.
-// not yet: #[pragma_kernel(
-// not yet:     shape(out = [height, width]),
-// not yet:     tune(height = 256, width = 256, max_iter = 256, view.x0 = -2.0, view.y0 = -1.25, view.dx = 0.01, view.dy = 0.01),
-// not yet:     inputs(max_iter = 1..=256, view.x0 = -2.0..0.0, view.y0 = -1.25..0.0, view.dx = 0.001..0.02, view.dy = 0.001..0.02),
-// not yet: )]
+#[pragma_kernel(
+    shape(out = [height, width]),
+    tune(height = 256, width = 256, max_iter = 256, view.x0 = -2.0, view.y0 = -1.25, view.dx = 0.01, view.dy = 0.01),
+    inputs(max_iter = 1..=256, view.x0 = -2.0..0.0, view.y0 = -1.25..0.0, view.dx = 0.001..0.02, view.dy = 0.001..0.02),
+)]
 pub fn mandelbrot(out: &mut [u16], width: usize, view: &Viewport, max_iter: u16) {
     let height = out.len() / width;
     for py in 0..height {
@@ -147,12 +148,12 @@ pub struct Scoring {
 }
 
 /// Best Smith-Waterman local alignment score with a linear gap penalty.
-// not yet: #[pragma_kernel(
-// not yet:     shape(a = [m], b = [n]),
-// not yet:     tune(m = 2000, n = 2000, scoring.matched = 2, scoring.mismatched = -1, scoring.gap = -2),
-// not yet:     inputs(a = [65, 67, 71, 84], b = [65, 67, 71, 84]),
-// not yet:     inputs(scoring.matched = 1..=5, scoring.mismatched = -5..=0, scoring.gap = -5..=-1),
-// not yet: )]
+#[pragma_kernel(
+    shape(a = [m], b = [n]),
+    tune(m = 2000, n = 2000, scoring.matched = 2, scoring.mismatched = -1, scoring.gap = -2),
+    inputs(a = [65, 67, 71, 84], b = [65, 67, 71, 84]),
+    inputs(scoring.matched = 1..=5, scoring.mismatched = -5..=0, scoring.gap = -5..=-1),
+)]
 pub fn smith_waterman_score(a: &[u8], b: &[u8], scoring: &Scoring) -> i32 {
     let n = b.len();
     let mut prev = vec![0i32; n + 1];
@@ -211,12 +212,12 @@ pub struct Lbm {
 
 impl Lbm {
     /// One BGK collide-and-stream step; `f` and `next` are swapped at the end.
-    // not yet: #[pragma_kernel(
-    // not yet:     shape(self.f = [self.height, self.width], self.next = [self.height, self.width], self.solid = [self.height, self.width]),
-    // not yet:     tune(self.height = 256, self.width = 256, self.omega = 1.2),
-    // not yet:     inputs(self.f = 0.01..1.0, self.omega = 0.0..2.0),
-    // not yet:     inputs(self.solid = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
-    // not yet: )]
+    #[pragma_kernel(
+        shape(self.f = [self.height, self.width], self.next = [self.height, self.width], self.solid = [self.height, self.width]),
+        tune(self.height = 256, self.width = 256, self.omega = 1.2),
+        inputs(self.f = 0.01..1.0, self.omega = 0.0..2.0),
+        inputs(self.solid = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
+    )]
     pub fn step(&mut self) {
         let (w, h) = (self.width as i32, self.height as i32);
         for y in 0..h {

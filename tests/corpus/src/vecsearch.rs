@@ -1,7 +1,7 @@
 //! Vector search kernels.
 
-use ndarray::{ArrayView1, ArrayView2};
 use pragma_runtime::pragma_kernel;
+use ndarray::{ArrayView1, ArrayView2};
 
 /// Cosine similarity of two vectors, 0 if either is (almost) zero.
 #[pragma_kernel(
@@ -54,11 +54,11 @@ pub fn hamming_distance(a: &[u64], b: &[u64]) -> u32 {
 }
 
 /// Row with the largest inner product, and that product; `None` for an empty database.
-// not yet: #[pragma_kernel(
-// not yet:     shape(db = [n, dim], query = [dim]),
-// not yet:     tune(n = 16384, dim = 256),
-// not yet:     inputs(db = -1.0..1.0, query = -1.0..1.0),
-// not yet: )]
+#[pragma_kernel(
+    shape(db = [n, dim], query = [dim]),
+    tune(n = 16384, dim = 256),
+    inputs(db = -1.0..1.0, query = -1.0..1.0),
+)]
 pub fn best_match(db: &ArrayView2<f32>, query: &ArrayView1<f32>) -> Option<(usize, f32)> {
     if db.nrows() == 0 {
         return None;
@@ -84,12 +84,12 @@ pub struct PqIndex<const M: usize> {
 
 impl<const M: usize> PqIndex<M> {
     /// Asymmetric distance of a query to all codes: builds the lookup table, then scans.
-    // not yet: #[pragma_kernel(
-    // not yet:     shape(query = [M, self.dsub], self.centroids = [M, 256, self.dsub], self.codes = [n], out = [n]),
-    // not yet:     tune(n = 524288, self.dsub = 8),
-    // not yet:     inputs(query = -1.0..1.0, self.centroids = -1.0..1.0),
-    // not yet:     instantiate(M = 16),
-    // not yet: )]
+    #[pragma_kernel(
+        shape(query = [M, self.dsub], self.centroids = [M, 256, self.dsub], self.codes = [n], out = [n]),
+        tune(n = 524288, self.dsub = 8),
+        inputs(query = -1.0..1.0, self.centroids = -1.0..1.0),
+        instantiate(M = 16),
+    )]
     pub fn adc_scan(&self, query: &[f32], out: &mut [f32]) {
         let mut lut = vec![[0.0f32; KSUB]; M];
         for m in 0..M {
