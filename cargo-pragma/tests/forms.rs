@@ -202,6 +202,55 @@ fn the_state_is_kept() {
 }
 
 #[test]
+fn a_receiver_that_an_expression_makes() {
+    let _turn = take_turns();
+    let made = Crate::new(
+        "made",
+        "",
+        "\
+use pragma_runtime::pragma_kernel;
+
+pub struct Window {
+    n: usize,
+    weights: Vec<f32>,
+}
+
+impl Window {
+    pub fn new(n: usize) -> Self {
+        Window { n, weights: (0..n).map(|i| 1.0 / (1 + i) as f32).collect() }
+    }
+
+    #[pragma_kernel(
+        shape(x = [rows, self.n], self.weights = [self.n]),
+        tune(rows = 64, self.n = 16),
+        inputs(self = Self::new(16)),
+    )]
+    pub fn apply(&self, x: &mut [f32]) {
+        for row in x.chunks_exact_mut(self.n) {
+            for (v, w) in row.iter_mut().zip(&self.weights) {
+                *v *= *w;
+            }
+        }
+    }
+}
+
+#[test]
+fn any_window() {
+    for n in [3, 16] {
+        let mut x = vec![12.0; 2 * n];
+        Window::new(n).apply(&mut x);
+        assert_eq!((x[0], x[2], x[n + 1]), (12.0, 4.0, 6.0));
+    }
+}
+",
+    );
+    made.live(
+        &["Window.apply"],
+        ("weights: Vec<f32>,", "weights: Vec<f64>,"),
+    );
+}
+
+#[test]
 fn generic_functions_at_every_instance() {
     let _turn = take_turns();
     let made = Crate::new(

@@ -48,6 +48,8 @@ pub enum Fill {
         /// Whether `hi` may occur.
         inclusive: bool,
     },
+    /// These bytes, as far as they go: what an expression of the crate made.
+    Given(Vec<u8>),
     /// Records of `stride` elements each.
     Columns {
         /// Elements of a record.
@@ -140,6 +142,11 @@ pub fn fill(bytes: &mut [u8], elem: Scalar, values: &Values, seed: u64) {
                 let seed = Rng::derive(seed, 1 + i as u64);
                 scatter(bytes, elem, record, part, &like(&part.fill), seed);
             }
+            return;
+        }
+        Fill::Given(given) => {
+            let both = bytes.len().min(given.len());
+            bytes[..both].copy_from_slice(&given[..both]);
             return;
         }
         Fill::Sorted(inner) => {
@@ -366,9 +373,11 @@ fn draw(fill: &Fill, elem: Scalar, rng: &mut Rng) -> Drawn {
             Drawn::Float(if bits & 1 == 0 { magnitude } else { -magnitude })
         }
         // These are no single values; `fill` takes them apart.
-        Fill::Sorted(_) | Fill::Permutation | Fill::Above { .. } | Fill::Columns { .. } => {
-            Drawn::Int(0)
-        }
+        Fill::Sorted(_)
+        | Fill::Permutation
+        | Fill::Above { .. }
+        | Fill::Given(_)
+        | Fill::Columns { .. } => Drawn::Int(0),
         Fill::Bits if whole => Drawn::Int(i128::from(rng.next_u64() as i64)),
         Fill::Bits => {
             let bits = rng.next_u64();
@@ -380,6 +389,13 @@ fn draw(fill: &Fill, elem: Scalar, rng: &mut Rng) -> Drawn {
             )
         }
     }
+}
+
+/// The first element of `bytes`; 0 where there is none.
+pub fn first(bytes: &[u8], elem: Scalar) -> f64 {
+    bytes
+        .get(..elem.bytes())
+        .map_or(0.0, |slot| read(slot, elem).float())
 }
 
 /// The one value of a scalar that has these values, unless it is too large to be exact.

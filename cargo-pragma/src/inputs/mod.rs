@@ -6,5 +6,5 @@
 mod fill;
 mod rng;
 
-pub use fill::{Base, Column, Fill, Specials, Values, draw_one, fill};
+pub use fill::{Base, Column, Fill, Specials, Values, draw_one, fill, first};
 pub use rng::Rng;

@@ -45,6 +45,8 @@ impl Limits {
 
 /// Fewer answers of the reference prove nothing.
 const FEWEST: usize = 8;
+/// Bytes that expressions of the attribute may make: they travel with every call.
+const MOST_GIVEN: usize = 4 << 20;
 /// Cases that show which outputs ignore their old content.
 const PROBES: usize = 24;
 
@@ -153,6 +155,7 @@ impl Bench {
             limits,
             spec,
         };
+        bench.fetch_given()?;
         let plan = cases::search(&bench.spec, seed);
         // Sizes like those that the function is used with, if any, are sizes that it accepts.
         let familiar = cases::like_tuning(&bench.spec, seed);
@@ -171,6 +174,35 @@ impl Bench {
             )));
         }
         Ok(bench)
+    }
+
+    /// Asks the reference's library for what the attribute's expressions make.
+    fn fetch_given(&mut self) -> Result<(), BenchError> {
+        let made = self.spec.made();
+        if made.is_empty() {
+            return Ok(());
+        }
+        let broken = |error: WorkerError| BenchError::Broken(error.to_string());
+        let library = self.reference.built.path.clone();
+        let mut worker = self.worker_beside_reference(1).map_err(broken)?;
+        let symbol = format!("{}_made", self.reference.built.symbol);
+        let at = worker.load(&library, &symbol).map_err(broken)?;
+        let called = worker
+            .call(at, &[], Layout::Left, Poison::A, 0)
+            .map_err(broken)?;
+        if called.status != abi::STATUS_OK || called.outputs.len() != made.len() {
+            return Err(BenchError::Unprovable(
+                "an expression in `inputs(..)` does not make its parameter: it panics, or makes something of another layout".into(),
+            ));
+        }
+        let bytes: usize = called.outputs.iter().map(Vec::len).sum();
+        if bytes > MOST_GIVEN {
+            return Err(BenchError::Unprovable(format!(
+                "the expressions in `inputs(..)` make {bytes} bytes, and {MOST_GIVEN} are the most"
+            )));
+        }
+        self.spec.given = made.into_iter().zip(called.outputs).collect();
+        Ok(())
     }
 
     /// Finds out what these cases should give.

@@ -159,6 +159,7 @@ pub fn held_out(spec: &KernelSpec, seed: u64, max_bytes: u64) -> Vec<Case> {
                 1 + rng.below(1 << bits)
             })
             .collect();
+        let dims = spec.pinned(dims);
         if keeps(spec, &dims) && fits(spec, &dims) {
             cases.extend(case(
                 spec,
@@ -209,7 +210,7 @@ pub fn tune_dims(spec: &KernelSpec, tune: &TuneSize) -> Option<Vec<u64>> {
                 .map(|value| value as u64)
         })
         .collect();
-    dims.filter(|dims| spec.accepts(dims))
+    dims.filter(|dims| spec.accepts(dims) && spec.fits_given(dims))
 }
 
 /// More cases for when the self-test finds the usual ones too weak.
@@ -228,6 +229,7 @@ pub fn strengthened(spec: &KernelSpec, seed: u64, round: u64) -> Vec<Case> {
             let dims: Vec<u64> = (0..count)
                 .map(|_| 2 + rng.below(if count == 1 { 3000 } else { 120 }))
                 .collect();
+            let dims = spec.pinned(dims);
             if keeps(spec, &dims) && fits(spec, &dims) {
                 cases.extend(case(spec, kind, &dims, None, rng.next_u64() ^ i));
             }
@@ -272,7 +274,7 @@ fn allowed(spec: &KernelSpec, sizes: Vec<Vec<u64>>, seed: u64) -> Vec<Vec<u64>> 
     let mut rng = Rng::new(Rng::derive(seed, 0xc0d));
     let mut out: Vec<Vec<u64>> = Vec::with_capacity(sizes.len());
     let mut outside = 0;
-    for dims in sizes {
+    for dims in sizes.into_iter().map(|dims| spec.pinned(dims)) {
         if keeps(spec, &dims) {
             if fits(spec, &dims) {
                 out.push(dims);
@@ -356,6 +358,7 @@ fn fits(spec: &KernelSpec, dims: &[u64]) -> bool {
         .try_fold(1u64, |work, dim| work.checked_mul(*dim));
     work.is_some_and(|work| work <= SMALL_WORK)
         && spec.accepts(dims)
+        && spec.fits_given(dims)
         && spec.bytes(dims).is_some_and(|bytes| bytes <= SMALL_BYTES)
 }
 

@@ -2,10 +2,12 @@
 //!
 //! Owns turning a case into argument lists for reference, oracle and candidate. Choosing cases is `cases`' business.
 
+use std::collections::BTreeMap;
+
 use pragma_spec::form::{Leaf, ReturnedKind};
 use pragma_spec::{
-    Accuracy, DimExpr, Guard, GuardError, GuardParam, KernelAttribute, KernelSignature, ParamKind,
-    Scalar, Shape,
+    Accuracy, DimExpr, Guard, GuardError, GuardParam, GuardStep, InputSpec, KernelAttribute,
+    KernelSignature, ParamKind, Quantity, Scalar, Shape,
 };
 
 use super::cases::Case;
@@ -35,6 +37,8 @@ pub struct KernelSpec {
     pub indices: Vec<(String, DimExpr)>,
     /// What the parameters are in the source.
     pub leaves: Vec<Leaf>,
+    /// What an expression of the crate made of parameters, by index.
+    pub given: BTreeMap<usize, Vec<u8>>,
 }
 
 /// One result of a kernel.
@@ -68,6 +72,7 @@ impl KernelSpec {
             leaves: signature.form.leaves(),
             indices: Vec::new(),
             swaps: Vec::new(),
+            given: BTreeMap::new(),
             signature,
             attribute,
             shapes,
@@ -100,6 +105,77 @@ impl KernelSpec {
             is_vec: matches!(value.kind, ReturnedKind::Vec(_)),
         }));
         outputs
+    }
+
+    /// The parameters that an expression of the attribute makes, by index: all leaves of such a source parameter.
+    pub fn made(&self) -> Vec<usize> {
+        let root = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
+        let made: Vec<String> = self
+            .attribute
+            .inputs
+            .iter()
+            .filter(|(_, input)| matches!(input, InputSpec::Expr(_)))
+            .map(|(name, _)| root(name))
+            .collect();
+        let params = self.signature.params.iter().enumerate();
+        params
+            .filter(|(_, param)| made.contains(&root(&param.name)))
+            .map(|(i, _)| i)
+            .collect()
+    }
+
+    /// These sizes with the dimensions that given parameters determine.
+    pub fn pinned(&self, mut dims: Vec<u64>) -> Vec<u64> {
+        if self.given.is_empty() {
+            return dims;
+        }
+        let params = &self.signature.params;
+        let given = |name: &str, of: Quantity| {
+            let at = params.iter().position(|param| param.name == name)?;
+            let bytes = self.given.get(&at)?;
+            let elem = params[at].kind.elem();
+            Some(match of {
+                Quantity::Length => (bytes.len() / elem.bytes()) as u64,
+                Quantity::Value => crate::inputs::first(bytes, elem) as u64,
+            })
+        };
+        for step in &self.guard.steps {
+            let lookup = |name: &str| self.dim(name, &dims);
+            let known = match step {
+                GuardStep::BindScalar { dim, param } => {
+                    given(param, Quantity::Value).map(|value| (dim, value))
+                }
+                GuardStep::Solve {
+                    dim,
+                    param,
+                    of,
+                    divisor,
+                    add,
+                    subtract,
+                } => given(param, *of).and_then(|quantity| {
+                    let sum = quantity.checked_add(add.eval(&lookup)?)?;
+                    let multiple = sum.checked_sub(subtract.eval(&lookup)?)?;
+                    Some((dim, multiple.checked_div(divisor.eval(&lookup)?)?))
+                }),
+                GuardStep::Check { .. } | GuardStep::Fits { .. } => None,
+            };
+            if let Some((dim, value)) = known
+                && let Some(at) = self.guard.dims.iter().position(|known| known == dim)
+                && let Some(slot) = dims.get_mut(at)
+            {
+                *slot = value;
+            }
+        }
+        dims
+    }
+
+    /// Whether given parameters have the lengths that these dimensions mean.
+    pub fn fits_given(&self, dims: &[u64]) -> bool {
+        self.given.iter().all(|(&at, bytes)| {
+            let kind = self.signature.params[at].kind;
+            let len = (bytes.len() / kind.elem().bytes()) as u64;
+            !kind.is_buffer() || self.len(at, dims) == Some(len)
+        })
     }
 
     /// The parameter whose memory parameter `i` is, as numbers of another type.

@@ -8,7 +8,7 @@ use pragma_spec::{InputSpec, OffsetBase, ParamKind, Scalar, TuneSize};
 
 use super::cases::Kind;
 use super::spec::KernelSpec;
-use crate::inputs::{Base, Column, Fill, Rng, Specials, Values, draw_one};
+use crate::inputs::{Base, Column, Fill, Rng, Specials, Values, draw_one, first};
 
 /// How often scalars are drawn anew where they break a condition.
 const ATTEMPTS: usize = 40;
@@ -140,6 +140,11 @@ impl Drawing<'_> {
         rng: &mut Rng,
     ) -> Values {
         let spec = self.spec;
+        let params = &spec.signature.params;
+        let at = params.iter().position(|param| param.name == name);
+        if let Some(bytes) = at.and_then(|at| spec.given.get(&at)) {
+            return Values::plain(Fill::Constant(first(bytes, elem)));
+        }
         if let Some(value) = spec.fixed(name, self.dims) {
             return Values::plain(Fill::Constant(value as f64));
         }
@@ -194,6 +199,9 @@ impl Drawing<'_> {
         let spec = self.spec;
         let param = &spec.signature.params[i];
         let elem = param.kind.elem();
+        if let Some(bytes) = spec.given.get(&i) {
+            return Values::plain(Fill::Given(bytes.clone()));
+        }
         let fill = match self.declared(&param.name, scalars) {
             Some(fill) => Some(declared_kind(self.kind, fill)),
             None => self.index(i, scalars),

@@ -1,7 +1,7 @@
 //! Audio and DSP kernels.
 
-use pragma_runtime::pragma_kernel;
 use crate::Real;
+use pragma_runtime::pragma_kernel;
 
 /// FIR filter over the fully overlapped samples ("valid" convolution).
 #[pragma_kernel(

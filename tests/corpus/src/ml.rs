@@ -1,8 +1,8 @@
 //! Neural-network operators.
 
-use pragma_runtime::pragma_kernel;
 use half::f16;
 use ndarray::{Array2, Array4, ArrayView2, ArrayView3};
+use pragma_runtime::pragma_kernel;
 use std::ops::AddAssign;
 
 use crate::Real;

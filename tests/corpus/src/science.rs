@@ -1,7 +1,7 @@
 //! Scientific computing kernels.
 
-use pragma_runtime::pragma_kernel;
 use ndarray::Array2;
+use pragma_runtime::pragma_kernel;
 use std::cmp::max;
 use std::ops::{Add, Mul, Sub};
 

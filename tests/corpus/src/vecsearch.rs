@@ -1,7 +1,7 @@
 //! Vector search kernels.
 
-use pragma_runtime::pragma_kernel;
 use ndarray::{ArrayView1, ArrayView2};
+use pragma_runtime::pragma_kernel;
 
 /// Cosine similarity of two vectors, 0 if either is (almost) zero.
 #[pragma_kernel(
