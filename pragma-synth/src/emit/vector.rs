@@ -434,6 +434,10 @@ impl<'a> Lanes<'a> {
                 self.native.text(count)
             ));
         }
+        if func == Func::FromBits && scalar == Scalar::U32 {
+            self.types.insert("F32");
+            return Ok(format!("F32::from_bits({})", self.lanes(first)?));
+        }
         let method = match func {
             Func::Neg => "neg",
             Func::Not => "not",

@@ -24,6 +24,7 @@ use pragma_spec::{DimExpr, Guard, GuardError, GuardParam, KernelSignature, Scala
 use crate::emit::scalar::{ScalarStyle, emit_scalar};
 use crate::ir::verify::{VerifyError, verify};
 use crate::ir::{BufDecl, BufRole, Param, Program, Returned, Stmt};
+use crate::simplify::half;
 use style::DualStyle;
 
 /// The exported symbol.
@@ -57,7 +58,7 @@ pub enum OracleError {
 /// `signature` is that of the function the program was lifted from, parameter by parameter.
 ///
 /// # Errors
-/// If the program is not well-formed, does not belong to the signature, uses half-precision
+/// If the program is not well-formed, does not belong to the signature, gives half-precision
 /// floats, or its dimensions do not follow from its arguments.
 pub fn oracle_source(
     program: &Program,
@@ -70,7 +71,12 @@ pub fn oracle_source(
             message: String::new(),
         }))
     })?;
-    let program = &program.with_plain_dims();
+    let mut program = program.with_plain_dims();
+    if !gives_half(&program) {
+        // What is only read in half precision is read exactly, through its bits.
+        program = half::on_bits(&program);
+    }
+    let program = &program;
     if program.params.len() != signature.params.len() {
         return Err(OracleError::OtherSignature {
             program: program.params.len(),
@@ -106,6 +112,14 @@ pub fn oracle_source(
          }\n",
     );
     Ok(out)
+}
+
+/// Whether a result is in half precision: the exact value would have to be judged in it.
+fn gives_half(program: &Program) -> bool {
+    let half = |scalar: Scalar| matches!(scalar, Scalar::F16 | Scalar::Bf16);
+    let buffer =
+        |buf: &BufDecl| half(buf.elem) && matches!(buf.role, BufRole::Mutable | BufRole::Return);
+    program.bufs.iter().any(buffer) || program.returns.scalars().into_iter().any(half)
 }
 
 fn unsupported(program: &Program) -> Option<Scalar> {

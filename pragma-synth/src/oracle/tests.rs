@@ -185,11 +185,11 @@ fn oracle(text: &str, params: &[(&str, ParamKind)]) -> Result<String, OracleErro
 fn refusals() {
     let slice = |elem| ParamKind::Slice {
         elem,
-        mutable: false,
+        mutable: elem == Scalar::F16,
     };
     assert_eq!(
         oracle(
-            "kernel k(x: [f16; n]) dims(n) { }",
+            "kernel k(x: mut [f16; n]) dims(n) { }",
             &[("x", slice(Scalar::F16))]
         ),
         Err(OracleError::Unsupported(Scalar::F16))

@@ -14,8 +14,8 @@ mod value;
 
 pub use domain::{Domain, Magnitude, Native};
 pub use outcome::{Outcome, Returned, Trap};
-pub use value::{Buffer, Value, int_bits, int_range, representable, round_to, wrap};
-use value::{float_bits, has_type};
+use value::has_type;
+pub use value::{Buffer, Value, float_bits, int_bits, int_range, representable, round_to, wrap};
 
 use pragma_spec::Scalar;
 

@@ -147,7 +147,7 @@ pub fn representable(scalar: Scalar, value: f64) -> bool {
 }
 
 /// The bits of the value of type `scalar` nearest to `value`.
-pub(super) fn float_bits(scalar: Scalar, value: f64) -> i128 {
+pub fn float_bits(scalar: Scalar, value: f64) -> i128 {
     match scalar {
         Scalar::F64 => i128::from(value.to_bits()),
         Scalar::F32 => i128::from((value as f32).to_bits()),
