@@ -98,6 +98,9 @@ impl Reader<'_> {
         match receiver {
             Value::Scalar(_) | Value::Cell(_) => {
                 let num = self.num(receiver, span)?;
+                if let Some(value) = self.ascii_method(&num, &name, &target, span)? {
+                    return Ok(value);
+                }
                 let inherent = super::numeric::is_scalar_method(&name);
                 let generic = !self.frame().generics.is_empty();
                 if (!inherent || generic)

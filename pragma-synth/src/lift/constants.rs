@@ -42,6 +42,15 @@ impl Reader<'_> {
                         );
                         self.constant_item(&module, &file, &key, &item.ty, &item.expr, span)
                     }
+                    syn::Item::Static(item)
+                        if matches!(item.mutability, syn::StaticMutability::None) =>
+                    {
+                        let (file, key) = (
+                            self.frame().file.clone(),
+                            format!("{}::{name}", self.frame().function),
+                        );
+                        self.constant_item(&module, &file, &key, &item.ty, &item.expr, span)
+                    }
                     _ => Ok(Value::Callee(Callee::Path(Rc::new(path.clone())))),
                 };
             }

@@ -209,6 +209,13 @@ impl Reader<'_> {
                 Expr::Const(Const::Int(Scalar::U8, i128::from(byte.value()))),
                 Ty::Known(Scalar::U8),
             ),
+            syn::Lit::ByteStr(text) => {
+                let bytes = text.value().into_iter().map(|byte| {
+                    let byte = Const::Int(Scalar::U8, i128::from(byte));
+                    Value::scalar(Expr::Const(byte), Ty::Known(Scalar::U8))
+                });
+                self.array_of(bytes.collect(), span)?
+            }
             syn::Lit::Str(_) => Value::Text,
             _ => return Err(self.unknown(span, "this literal")),
         })

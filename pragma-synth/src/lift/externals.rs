@@ -175,6 +175,10 @@ impl Reader<'_> {
                 }
                 _ => {
                     self.unify(num.ty, Ty::Known(scalar), span)?;
+                    let home = Place::Temp(Box::new(Value::Scalar(num.clone())));
+                    if let Some(value) = self.ascii_method(&num, method, &home, span)? {
+                        return Ok(value);
+                    }
                     self.scalar_method(num, method, args, span)
                 }
             };

@@ -411,6 +411,26 @@ impl Reader<'_> {
                 }
             }
             ("slice" | "slice_mut" | "slice_move", 1) => return Ok(None),
+            ("windows", 1) if array.axes.len() == 1 => {
+                let size = self.index(args.remove(0), span)?;
+                let size = self.stable_index("size", size);
+                let (len, stride) = array.axes[0].clone();
+                let more = fold::binary(BinaryOp::Add, len, Expr::index(1));
+                if !self.le(&size, &more) {
+                    let none = self.decide(CompareOp::Gt, size.clone(), more.clone());
+                    self.emit_if(none.clone(), vec![crate::ir::Stmt::Decline], Vec::new());
+                    self.assume(&fold::not(none));
+                }
+                let count = self.simplify(fold::binary(BinaryOp::Sub, more, size.clone()));
+                Value::Iter(Box::new(Iter::Axis {
+                    array: NdArray {
+                        axes: vec![(count, stride.clone()), (size, stride)],
+                        own: Own::Borrowed(false),
+                        ..array.clone()
+                    },
+                    mutable: false,
+                }))
+            }
             ("insert_axis", 1) => {
                 let Value::Struct(_, fields) = args.remove(0) else {
                     return Err(self.unknown(span, "this axis"));

@@ -91,7 +91,10 @@ impl Reader<'_> {
                 }
             }
             ("from_vec" | "from" | "from_iter", 1) => {
-                let list = args.remove(0);
+                let list = match args.remove(0) {
+                    Value::Iter(iter) => self.collect_items(&iter, span)?,
+                    list => list,
+                };
                 let view = match self.as_view(&list, span)? {
                     Some(view) if view.elem == Elem::Scalar => view,
                     _ => return Err(self.unknown(span, "an array of this")),

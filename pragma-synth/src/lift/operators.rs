@@ -18,7 +18,16 @@ impl Reader<'_> {
         match unary.op {
             syn::UnOp::Deref(_) => {
                 let place = self.place(&unary.expr)?;
-                let place = self.follow(place, span)?;
+                let place = match self.follow(place, span)? {
+                    // `*array` of a reference is the array itself.
+                    super::value::Place::Sub(view) if fold::as_int(&view.len).is_some() => {
+                        super::value::Place::Sub(super::value::View {
+                            own: super::value::Own::Array,
+                            ..view
+                        })
+                    }
+                    place => place,
+                };
                 self.take(&place, span)
             }
             syn::UnOp::Neg(_) => {
@@ -209,7 +218,10 @@ impl Reader<'_> {
     pub(super) fn int_division(&mut self, op: BinaryOp, a: Num, b: Num, span: Span) -> Lift<Num> {
         let ty = a.ty;
         let known = self.types.resolve(ty);
-        let constant = fold::as_int(&b.expr);
+        let constant = match self.as_literal(&b.expr) {
+            Some((Literal::Int(value), ..)) => Some(*value),
+            _ => fold::as_int(&b.expr),
+        };
         if constant == Some(0) {
             return Err(self.refuse(span, "division by zero", "this always panics", "remove it"));
         }

@@ -165,6 +165,16 @@ impl Reader<'_> {
             Value::View(view) if view.own == Own::Array => {
                 Value::View(self.copy_of(&view, name, span)?)
             }
+            Value::View(view) if view.own == Own::Vec && view.elem.is_flat() => {
+                let copy = self.copy_of(&view, name, span)?;
+                Value::View(View {
+                    own: Own::Vec,
+                    ..copy
+                })
+            }
+            Value::Nd(array) if !matches!(array.own, Own::Borrowed(_)) => {
+                Value::Nd(self.nd_copy(&array, span)?)
+            }
             Value::Scalar(_) | Value::Variant(..) => self.storage(name, value, span)?,
             Value::Struct(kind, fields) => {
                 let mut own = Vec::with_capacity(fields.len());

@@ -42,8 +42,7 @@ impl Reader<'_> {
                 if let Some(array) = self.as_nd(&value, span)? {
                     return self.nd_place(&array, &index.index);
                 }
-                let hazard = super::expr::may_change(&index.index);
-                let _ = hazard; // a base is a view, whose parts are stable
+                self.expect_size(&index.index);
                 let at = self.eval(&index.index)?;
                 self.indexed(base, at, index.index.span())
             }
@@ -58,6 +57,42 @@ impl Reader<'_> {
                 self.indexed(base, at, arg.span())
             }
             _ => Ok(Place::Temp(Box::new(self.eval(expr)?))),
+        }
+    }
+
+    /// What an index is computed from is of type `usize`, as far as operators go.
+    fn expect_size(&mut self, expr: &syn::Expr) {
+        match expr {
+            syn::Expr::Paren(inner) => self.expect_size(&inner.expr),
+            syn::Expr::Binary(binary)
+                if matches!(
+                    binary.op,
+                    syn::BinOp::Add(_)
+                        | syn::BinOp::Sub(_)
+                        | syn::BinOp::Mul(_)
+                        | syn::BinOp::Div(_)
+                        | syn::BinOp::Rem(_)
+                        | syn::BinOp::BitAnd(_)
+                        | syn::BinOp::BitOr(_)
+                        | syn::BinOp::BitXor(_)
+                ) =>
+            {
+                self.expect_size(&binary.left);
+                self.expect_size(&binary.right);
+            }
+            syn::Expr::Path(path) => {
+                let slot = self.local(path);
+                let ty = match slot.and_then(|slot| self.slots.get(slot.0)) {
+                    Some(Value::Scalar(num)) => num.ty,
+                    Some(Value::Cell(var)) => self.type_of_var(*var),
+                    _ => return,
+                };
+                // Where it is of another type, the index itself will say so.
+                if matches!(self.types.resolve(ty), Ty::Open(_)) {
+                    self.types.unify(ty, Ty::Known(Scalar::Usize));
+                }
+            }
+            _ => {}
         }
     }
 
@@ -505,6 +540,9 @@ impl Reader<'_> {
 
     /// The two `usize` values' difference, or 0.
     pub(super) fn saturating_sub(&mut self, a: Expr, b: Expr) -> Expr {
+        if b == Expr::index(0) {
+            return a;
+        }
         if self.le(&b, &a) {
             return self.simplify(fold::binary(BinaryOp::Sub, a, b));
         }

@@ -387,6 +387,11 @@ impl Reader<'_> {
                 ));
             }
         }
+        self.collect_items(iter, span)
+    }
+
+    /// A `Vec` of all items.
+    pub(super) fn collect_items(&mut self, iter: &Iter, span: Span) -> Lift<Value> {
         let ty = self.types.open(super::types::Class::Any);
         let len = if Self::is_indexed(iter) {
             self.length(iter, span)?

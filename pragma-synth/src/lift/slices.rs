@@ -65,6 +65,68 @@ impl Reader<'_> {
             ("as_chunks" | "array_chunks", 0) => {
                 return Err(self.unknown(span, format!("`{name}`")));
             }
+            ("map", 1) if view.own != Own::Vec => {
+                let (Some(len), Some(Value::Callee(function))) =
+                    (fold::as_int(&view.len), args.pop())
+                else {
+                    return Ok(None);
+                };
+                let mut values = Vec::new();
+                for i in 0..u64::try_from(len).unwrap_or(0).min(64) {
+                    let place = self.element(view, Expr::index(i))?;
+                    let item = self.read(&place, span)?;
+                    let value = self.apply(&function, vec![item], span)?;
+                    values.push(self.hold(value, "mapped")?);
+                }
+                if len > 64 {
+                    return Err(self.unknown(span, "`map` of so large an array"));
+                }
+                let scalars = values.iter().all(|value| matches!(value, Value::Scalar(_)));
+                if scalars {
+                    self.array_of(values, span)?
+                } else {
+                    // Known by place: `let [a, b, c] = ..`.
+                    Value::Tuple(values)
+                }
+            }
+            ("sort" | "sort_unstable", 0) => {
+                self.sort(view, None, span)?;
+                Value::Unit
+            }
+            ("sort_by" | "sort_unstable_by", 1) => {
+                let Some(Value::Callee(function)) = args.pop() else {
+                    return Ok(None);
+                };
+                let kept = home.and_then(|slot| self.kept_after_sort(slot));
+                match (kept, home) {
+                    (Some(kept), Some(slot)) => {
+                        self.select_best(view, slot, &kept, &function, span)?;
+                    }
+                    _ => self.sort(view, Some(&function), span)?,
+                }
+                Value::Unit
+            }
+            ("truncate", 1) if view.own == Own::Vec => {
+                let n = self.index(args.remove(0), span)?;
+                let n = self.stable_index("n", n);
+                let Some(slot) = home else {
+                    return Ok(None);
+                };
+                let len = if self.le(&view.len, &n) {
+                    view.len.clone()
+                } else if self.le(&n, &view.len) {
+                    n
+                } else {
+                    let min = Expr::Call(crate::ir::Func::Min, vec![view.len.clone(), n]);
+                    self.know_min(&min);
+                    self.stable_index("len", min)
+                };
+                self.slots[slot.0] = Value::View(View {
+                    len,
+                    ..view.clone()
+                });
+                Value::Unit
+            }
             ("windows", 1) => {
                 let size = self.index(args.remove(0), span)?;
                 self.windows(view, size)?

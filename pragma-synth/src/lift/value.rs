@@ -148,6 +148,18 @@ impl Env {
         })))
     }
 
+    /// The name that a slot was bound to last.
+    pub(super) fn name_of(&self, slot: SlotId) -> Option<String> {
+        let mut at = &self.0;
+        while let Some(node) = at {
+            if node.slot == slot {
+                return Some(node.name.clone());
+            }
+            at = &node.rest.0;
+        }
+        None
+    }
+
     pub(super) fn find(&self, name: &str) -> Option<SlotId> {
         let mut at = &self.0;
         while let Some(node) = at {

@@ -8,6 +8,7 @@ mod forms;
 mod meaning;
 mod robust;
 mod support;
+mod understands;
 
 use std::path::Path;
 
@@ -31,6 +32,8 @@ meanings!(vecs, vecs_mean_the_same, "cases/vecs.rs": two_pass(_, _), prefix(_), 
 meanings!(jumps, jumps_mean_the_same, "cases/jumps.rs": labelled_continue(_, _, _), labelled_break(_, _, _), three_levels(_, _), helper_returns_from_two_loops(_), helper_with_many_exits(_, _, _), helper_with_nested_guards(_, _, _), while_with_break(_), while_with_continue(_), loop_cursor(_), two_cursors(_, _), match_in_loop(_, _), if_else_chain(_, _), block_value(_, _), cursor(_, _, _, _), stepping_cursor(_, _), two_steps(_, _), cursor_on_one_path(_, _), cursor_that_breaks(_));
 
 meanings!(outcomes, outcomes_mean_the_same, "cases/outcomes.rs": add_checked(_, _, _), moving_sum(_, _, _), mean_option(_), first_negative(_), first_negative_loop(_), harmonic(_), reciprocals_or(_, _, _), reciprocals_matched(_, _), scatter_rows(_, _, _, _), histogram_checked(_, _), parse_digits(_, _), option_chain(_, _), result_ok_or(_, _), collected(_, _), early_vec(_, _), let_else_guard(_, _), if_let_ok(_, _));
+
+meanings!(more, more_mean_the_same, "cases/more.rs": digits(_), lower(_), classes(_), hex(_, _), median_of_nine(_, _), sorted_by(_, _), largest(_, _), rounds(_, _), mapped_arrays(_, _, _), matrix_product(_, _), xorshift(_, _, _), box_filter(_, _, _, _), previous(_, _), tables(_, _));
 
 #[test]
 fn golden() {

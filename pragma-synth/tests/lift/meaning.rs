@@ -168,6 +168,27 @@ macro_rules! scalars {
                 Arg::$many(values)
             }
         }
+        impl<'a, const N: usize> FromArg<'a> for &'a [[$ty; N]] {
+            fn from_arg(arg: &'a mut Arg) -> Self {
+                match arg {
+                    Arg::$many(values) => values.as_chunks().0,
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        impl<'a, const N: usize, const M: usize> FromArg<'a> for &'a [[$ty; N]; M] {
+            fn from_arg(arg: &'a mut Arg) -> Self {
+                match arg {
+                    Arg::$many(values) => values.as_chunks().0.try_into().unwrap(),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        impl<const N: usize, const M: usize> IntoArgs for [[$ty; N]; M] {
+            fn into_args(self) -> Vec<Arg> {
+                vec![Arg::$many(self.concat())]
+            }
+        }
         impl<const N: usize> IntoArgs for [$ty; N] {
             fn into_args(self) -> Vec<Arg> {
                 vec![Arg::$many(self.to_vec())]

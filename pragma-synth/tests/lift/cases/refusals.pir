@@ -6,9 +6,9 @@
 # why: it is not in this crate's sources, so the engine cannot see what it does
 # help: write it out here, or as a function of this crate
 
-# refusals.rs:20:7: the method `sort_by` of a slice is not understood
-# why: the engine turns the function into plain loops, and knows no loops for this
-# help: write it with loops, indexing, or another method
+# refusals.rs:20:5: sorting a list of this length is not understood
+# why: a kernel is loops over places that are known; the standard library sorts long lists well
+# help: sort before the function that is tuned, keep the first `k` with `truncate(k)`, or sort a fixed array of at most 64
 
 # refusals.rs:26:9: how long this `Vec` becomes depends on data
 # why: a kernel's results have lengths that follow from its arguments
