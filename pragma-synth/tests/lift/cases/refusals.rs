@@ -108,3 +108,73 @@ pub fn moving_slice(x: &[f32], n: usize) -> f32 {
     }
     total
 }
+
+pub fn late_failure(x: &mut [i32]) -> Result<(), usize> {
+    for i in 0..x.len() {
+        x[i] += 1;
+        if x[i] > 3 {
+            return Err(i);
+        }
+    }
+    Ok(())
+}
+
+fn checked_length(x: &[i32]) -> Result<i32, i32> {
+    if x.len() > 9 { Err(-1) } else { Ok(x.len() as i32) }
+}
+
+pub fn error_looked_at(x: &[i32]) -> i32 {
+    match checked_length(x) {
+        Ok(n) => n,
+        Err(code) => code * 2,
+    }
+}
+
+pub enum Curve {
+    Linear,
+    Power(f32),
+}
+
+pub fn variants_with_fields(x: &mut [f32], power: f32) {
+    let curve = if power == 1.0 { Curve::Linear } else { Curve::Power(power) };
+    for v in x.iter_mut() {
+        *v = match curve {
+            Curve::Linear => *v,
+            Curve::Power(p) => v.powf(p),
+        };
+    }
+}
+
+macro_rules! doubled {
+    ($x:expr) => {{
+        let v = $x + 1.0;
+        v + v
+    }};
+}
+
+pub fn captured(x: &mut [f32]) {
+    for v in x.iter_mut() {
+        *v = doubled!(*v);
+    }
+}
+
+pub fn length_from_data(x: &[f32], ratio: f32) -> Vec<f32> {
+    let n = (x.len() as f32 * ratio) as usize;
+    (0..n).map(|i| x[(i as f32 / ratio) as usize]).collect()
+}
+
+pub struct Named {
+    pub name: String,
+    pub values: Vec<f32>,
+}
+
+impl Named {
+    pub fn unknown_field(&self) -> f32 {
+        self.values.iter().map(|v| v * self.name.len() as f32).sum()
+    }
+}
+
+pub fn two_lengths(x: &[f32], flag: bool) -> f32 {
+    let part = if flag { &x[1..] } else { &x[..2] };
+    part.iter().sum()
+}
