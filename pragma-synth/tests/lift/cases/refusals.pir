@@ -69,3 +69,31 @@ kernel early_vec(x: [f32; m], n: usize) -> list_1: ret [f32; m] dims(m) {
 # why: the loop nest must know where a slice begins and how long it is
 # help: use an index and an `if` around the access, not around the slice
 
+# refusals.rs:112:8: the function may fail after it has written something
+# why: a kernel hands a call that fails over to the reference, which must find all arguments as they were
+# help: check everything that can fail before the first write
+
+# refusals.rs:129:9: the error of a `Result` is looked at
+# why: a kernel knows only that something failed: what failed is the reference's business
+# help: write `Err(_)`, or return the error with `?`
+
+# refusals.rs:139:35: `Curve` has variants with fields
+# why: the loop nest has numbers only; a variant without fields is one
+# help: match on it before the loop, or use numbers and a flag
+
+# refusals.rs:157:14: `v` here may be another one than in the macro
+# why: the engine reads macros as text
+# help: give the variable another name
+
+# refusals.rs:163:5: the length of the returned `Vec` depends on data
+# why: a kernel writes its result into memory that is allocated before it runs
+# help: take `out: &mut [_]`, or return a `Vec` whose length follows from the arguments
+
+# refusals.rs:173:50: the method `len` of something unknown is not understood
+# why: the engine turns the function into plain loops, and knows no loops for this
+# help: write it with loops, indexing, or another method
+
+# refusals.rs:178:16: a slice is assigned where its kind may change
+# why: the loop nest has scalar variables only; slices and tuples are names for them
+# help: bind it to a new variable with `let`, or use an index instead
+
