@@ -2,13 +2,19 @@
 //!
 //! Run on a quiet machine: `cargo bench -p pragma-macro --bench cost`.
 
+#[path = "../../pragma-spec/tests/form/support.rs"]
+#[allow(dead_code)]
+mod source;
 #[path = "../tests/support/mod.rs"]
 mod support;
+#[path = "../tests/forms/tuning.rs"]
+mod tuning;
 
 use std::time::Instant;
 
 use pragma_spec::Target;
 use support::{Crate, HandWritten};
+use tuning::ByHand;
 
 fn main() {
     calls();
@@ -32,6 +38,36 @@ fn vector(x: &[f32]) -> f32 {
 #[inline(never)]
 fn rows(x: &[f32], w: &[f32], out: &mut [f32]) {
     out[0] = x[0] + w[0];
+}
+
+pub struct Layer {
+    pub weight: Vec<f32>,
+    pub bias: Vec<f32>,
+    pub eps: f32,
+}
+
+impl Layer {
+    #[pragma_runtime::pragma_kernel(shape(self.weight = [n], self.bias = [n], x = [n]))]
+    #[inline(never)]
+    pub fn apply(&self, x: &mut [f32]) {
+        x[0] = self.weight[0] + self.bias[0] + self.eps;
+    }
+
+    #[inline(never)]
+    pub fn plain(&self, x: &mut [f32]) {
+        x[0] = self.weight[0] + self.bias[0] + self.eps;
+    }
+}
+
+#[pragma_runtime::pragma_kernel(shape(x = [n]), instantiate(T = f32))]
+#[inline(never)]
+fn generic<T: Copy>(x: &[T]) -> T {
+    x[0]
+}
+
+#[inline(never)]
+fn plain_generic<T: Copy>(x: &[T]) -> T {
+    x[0]
 }
 
 #[inline(never)]
@@ -64,6 +100,11 @@ fn main() {
     println!("vector kernel {:.2}", time(|| { black_box(vector(black_box(&x))); }));
     println!("rows plain {:.2}", time(|| plain_rows(black_box(&x), black_box(&w), black_box(&mut out))));
     println!("rows kernel {:.2}", time(|| rows(black_box(&x), black_box(&w), black_box(&mut out))));
+    let layer = Layer { weight: vec![1.0; 256], bias: vec![1.0; 256], eps: 1.0 };
+    println!("method plain {:.2}", time(|| black_box(&layer).plain(black_box(&mut out))));
+    println!("method kernel {:.2}", time(|| black_box(&layer).apply(black_box(&mut out))));
+    println!("generic plain {:.2}", time(|| { black_box(plain_generic(black_box(&x[..]))); }));
+    println!("generic kernel {:.2}", time(|| { black_box(generic(black_box(&x[..]))); }));
 }
 "#;
 
@@ -99,6 +140,27 @@ fn calls() {
         &[("x", "[rows, d]"), ("w", "[d]"), ("out", "[rows, d]")],
         "entry(rows: usize, d: usize, x: &[f32], w: &[f32], out: &mut [f32])",
         "let _ = (rows, d); out[0] = x[0] - w[0];",
+    );
+    tuning::tune(
+        &krate,
+        &ByHand {
+            function: "Layer::apply",
+            shapes: &[("self.weight", "[n]"), ("self.bias", "[n]"), ("x", "[n]")],
+            signature: "(n: usize, w: &[f32], b: &[f32], eps: f32, x: &mut [f32])",
+            body: "let _ = n; x[0] = w[0] - b[0] - eps;",
+            ..ByHand::default()
+        },
+    );
+    tuning::tune(
+        &krate,
+        &ByHand {
+            function: "generic",
+            instance: &[("T", "f32")],
+            shapes: &[("x", "[n]")],
+            signature: "(n: usize, x: &[f32]) -> f32",
+            body: "let _ = n; x[0] + 1.0",
+            ..ByHand::default()
+        },
     );
     let outcome = krate.cargo(&["run", "--release", "--quiet"]);
     assert!(outcome.ok, "{}", outcome.stderr);

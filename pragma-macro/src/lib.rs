@@ -20,7 +20,9 @@ use proc_macro::TokenStream;
 /// The function keeps its name, signature, visibility, documentation and meaning. `NAME::reference(..)` is the
 /// function as written (visible like the function, except for a function in a file of its own name: there it is private,
 /// so that `mod dot; pub use dot::dot;` keeps working). Without kernels, `NAME(..)` is the same thing; with kernels, it checks the lengths of its
-/// arguments and the CPU, and runs the kernel that fits.
+/// arguments and the CPU, and runs the kernel that fits. Beside a method `NAME` stands `NAME_reference`, unless it is private.
+///
+/// Sizes may be fields: `shape(self.weight = [rows, self.width])`.
 ///
 /// ```text
 /// #[pragma_kernel]                              the shapes follow from the body
@@ -30,6 +32,7 @@ use proc_macro::TokenStream;
 ///     inputs(x = -4.0..4.0, idx = 0..rows),     what test data looks like
 ///     tolerance(rtol = 1e-5, atol = 1e-8),      or `exact`; the default is as close to f64 as the function is
 ///     assume(finite),                           no NaN, no infinity
+///     instantiate(T = f32, N = 4),              what type and const parameters stand for; repeatable
 ///     targets(cpu),
 ///     threads(1),                               no parallelism
 ///     crate = my_runtime,                       where `pragma_runtime` is called otherwise

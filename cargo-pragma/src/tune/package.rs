@@ -130,6 +130,7 @@ pub fn package(
         dims: lifted.program.dims.clone(),
         shapes: lifted.shapes.clone(),
         interface: Interface {
+            overflow_checked_in_debug: lifted.program.may_wrap(),
             form: kernel
                 .signature
                 .as_ref()

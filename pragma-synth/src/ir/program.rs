@@ -2,7 +2,7 @@
 
 use pragma_spec::{DimExpr, Scalar, Shape};
 
-use super::Stmt;
+use super::{BinaryOp, Expr, Func, Stmt};
 
 /// A scalar variable; indexes [`Program::vars`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -222,6 +222,32 @@ impl Program {
         found
     }
 
+    /// Whether integers may overflow that are data: numbers of other types than sizes, and what is loaded. The program
+    /// wraps there, and the function it was read from may panic where overflow is checked.
+    ///
+    /// Says yes in case of doubt, also of what was written as `wrapping_add`.
+    pub fn may_wrap(&self) -> bool {
+        let mut found = false;
+        let mut look = |expr: &Expr| {
+            let grows = match expr {
+                Expr::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Shl, ..) => {
+                    true
+                }
+                Expr::Call(func, _) => matches!(func, Func::Neg | Func::Abs),
+                _ => false,
+            };
+            let scalar = expr.scalar(self);
+            if !grows || !scalar.is_integer() {
+                return;
+            }
+            let mut loaded = false;
+            expr.walk(&mut |part| loaded |= matches!(part, Expr::Load { .. }));
+            found |= loaded || !matches!(scalar, Scalar::Usize | Scalar::Isize);
+        };
+        self.walk(&mut |stmt| stmt.exprs().iter().for_each(|expr| expr.walk(&mut look)));
+        found
+    }
+
     /// The same program with an identifier for every dimension: `self_height`.
     #[must_use]
     pub fn with_plain_dims(&self) -> Program {
@@ -309,5 +335,29 @@ mod tests {
             })
             .collect();
         assert_eq!(names, ["x", "x_1", "type_1", "type_2"]);
+    }
+
+    #[test]
+    fn data_may_wrap_and_sizes_do_not() {
+        let may_wrap = |body: &str| {
+            let text = format!(
+                "kernel k(x: [u8; n], i: [usize; n], f: [f32; n]) -> f32 dims(n) {{\n  \
+                 let mut s: f32 = 0f32\n  let mut t: u8 = 0u8\n  for j in 0..n {{\n    {body}\n  }}\n  return (s)\n}}\n"
+            );
+            super::super::text::parse(&text)
+                .expect("it parses")
+                .may_wrap()
+        };
+        for (body, expected) in [
+            ("s = s + f[j]", false),
+            ("s = s + f[j * 1 + 0]", false),
+            ("s = f[i[j]]", false),
+            ("s = f[i[j] + 1]", true),
+            ("t = t + x[j]", true),
+            ("t = t ^ x[j]", false),
+            ("s = (x[j] * 2u8) as f32", true),
+        ] {
+            assert_eq!(may_wrap(body), expected, "{body}");
+        }
     }
 }
