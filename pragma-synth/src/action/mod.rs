@@ -4,11 +4,14 @@
 //! for the order of floating-point reductions. A list of actions applied in order names a
 //! version of a kernel; its text goes into the manifest and back.
 
+mod accumulate;
 mod apply;
+pub mod gpu;
 mod prefetch;
 mod stage;
 mod text;
 
+pub(crate) use accumulate::accumulate;
 pub use apply::apply;
 pub use text::ParseActionError;
 

@@ -236,7 +236,14 @@ fn variant_lets(program: &Program, body: &[Stmt]) -> BTreeSet<VarId> {
 }
 
 /// Whether no two iterations of `of` touch the same element of a buffer that the loop writes.
-fn iterations_are_private(program: &Program, scope: &Scope, of: &Loop) -> Result<(), Hazard> {
+///
+/// # Errors
+/// The buffer where that could not be shown.
+pub(crate) fn iterations_are_private(
+    program: &Program,
+    scope: &Scope,
+    of: &Loop,
+) -> Result<(), Hazard> {
     let reaches = reaches(program, scope, of)?;
     let lo = poly::read(program, &scope.definitions, &of.lo);
     let hi = poly::read(program, &scope.definitions, &of.hi);

@@ -2,6 +2,7 @@
 
 pub mod bounds;
 pub mod depend;
+pub mod nest;
 pub mod poly;
 pub mod reduce;
 pub mod traffic;

@@ -214,6 +214,13 @@ impl Poly {
         shifted.is_nonnegative_termwise()
     }
 
+    /// The terms: products of atoms (none for the constant term) with their coefficients.
+    pub fn terms(&self) -> impl Iterator<Item = (&[Atom], i64)> {
+        self.terms
+            .iter()
+            .map(|(monomial, coefficient)| (monomial.as_slice(), *coefficient))
+    }
+
     /// The polynomial divided by `by`, if it is a multiple of it; `by` has one term.
     fn divided(&self, by: &Poly) -> Option<Poly> {
         let (divisor, scale) = match by.terms.iter().collect::<Vec<_>>().as_slice() {

@@ -287,7 +287,7 @@ fn mirrored(op: CompareOp) -> CompareOp {
 }
 
 /// Reads `acc = value` as an update.
-fn update(acc: VarId, value: &Expr) -> Option<Combine> {
+pub(crate) fn update(acc: VarId, value: &Expr) -> Option<Combine> {
     let is_acc = |expr: &Expr| matches!(expr, Expr::Var(var) if *var == acc);
     match value {
         Expr::Binary(op, a, b) => {

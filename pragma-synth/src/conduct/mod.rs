@@ -9,6 +9,7 @@ mod bottleneck;
 mod choice;
 mod conductor;
 mod diagnose;
+pub mod gpu;
 mod plan;
 mod roof;
 mod structure;

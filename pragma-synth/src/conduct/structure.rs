@@ -235,7 +235,7 @@ fn reads_once(program: &Program, name: &str) -> bool {
 }
 
 /// Whether regrouping these reductions may change bits.
-fn reorders_floats(program: &Program, reductions: &[Reduction]) -> bool {
+pub(super) fn reorders_floats(program: &Program, reductions: &[Reduction]) -> bool {
     reductions.iter().any(|reduction| match reduction {
         Reduction::Plain {
             acc,

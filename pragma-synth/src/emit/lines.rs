@@ -46,6 +46,11 @@ impl Lines {
         self.depth += 1;
     }
 
+    /// Ends a level of indentation whose end is already written.
+    pub fn close_silently(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
     /// The text so far.
     pub fn finish(self) -> String {
         self.text

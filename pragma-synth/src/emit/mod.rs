@@ -6,6 +6,7 @@
 
 mod body;
 mod contract;
+pub mod cuda;
 mod lines;
 mod names;
 mod native;

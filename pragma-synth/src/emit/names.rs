@@ -3,7 +3,7 @@
 //! A user's variable may be called `end` or `u`. Those are renamed before anything is written, so
 //! that the emitter's own names never meet them.
 
-use crate::ir::{Program, renamed};
+use crate::ir::{Program, renamed as renamed_dim};
 
 /// Names that emitted code declares or imports.
 const RESERVED: &[&str] = &[
@@ -53,16 +53,23 @@ const SUFFIXES: &[&str] = &[
 
 /// The program with every such name changed by underscores at its end.
 pub(super) fn with_free_names(program: &Program) -> Program {
+    renamed(program, &|name| {
+        is_reserved(name).then(|| format!("{name}_"))
+    })
+}
+
+/// The program with every name changed for which `other` has another one; underscores at its end
+/// keep that apart from the rest.
+pub(super) fn renamed(program: &Program, other: &dyn Fn(&str) -> Option<String>) -> Program {
     let program = &program.with_plain_dims();
     let mut result = program.clone();
     let mut taken: Vec<String> = program.dims.clone();
     taken.extend(program.vars.iter().map(|var| var.name.clone()));
     taken.extend(program.bufs.iter().map(|buf| buf.name.clone()));
     let mut free = |name: &mut String| {
-        if !is_reserved(name) {
+        let Some(mut candidate) = other(name) else {
             return;
-        }
-        let mut candidate = format!("{name}_");
+        };
         while taken.contains(&candidate) {
             candidate.push('_');
         }
@@ -76,7 +83,7 @@ pub(super) fn with_free_names(program: &Program) -> Program {
             let after = result.dims[index].clone();
             for buf in &mut result.bufs {
                 for extent in &mut buf.shape.0 {
-                    *extent = renamed(extent, &before, &after);
+                    *extent = renamed_dim(extent, &before, &after);
                 }
             }
         }

@@ -149,6 +149,14 @@ fn value<D: Domain>(scalar: Scalar, text: &str) -> Value<D::Float> {
     }
 }
 
+/// The values of `[%7; n]`: whole numbers from -3 to 3 in no apparent order.
+fn mixed(modulus: &str, count: usize) -> Vec<String> {
+    let modulus: i64 = modulus[1..].trim().parse().unwrap();
+    (0..count as i64)
+        .map(|i| ((i * i / 3 + 5 * i) % modulus - modulus / 2).to_string())
+        .collect()
+}
+
 /// `a = 1, b = [1, 2], c = [0.0; 3]`: every value as the texts of its elements.
 fn assignments(text: &str) -> Vec<(String, Vec<String>)> {
     let mut rest = text.trim();
@@ -162,6 +170,9 @@ fn assignments(text: &str) -> Vec<(String, Vec<String>)> {
             Some(list) => {
                 let (list, after) = list.split_once(']').unwrap();
                 let values = match list.split_once(';') {
+                    Some((value, count)) if value.trim().starts_with('%') => {
+                        mixed(value.trim(), count.trim().parse().unwrap())
+                    }
                     Some((value, count)) => {
                         vec![value.trim().to_owned(); count.trim().parse().unwrap()]
                     }

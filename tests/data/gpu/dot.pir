@@ -1,0 +1,7 @@
+kernel dot(x: [f32; n], y: [f32; n]) -> f32 dims(n) {
+  let mut s: f32 = 0.0
+  for i in 0..n {
+    s = s + x[i] * y[i]
+  }
+  return (s)
+}
