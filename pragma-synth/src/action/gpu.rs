@@ -17,17 +17,11 @@ pub enum Unit {
     Ffma,
     /// Tensor cores on `f32` operands, each split in two TF32 halves: three products for one.
     Tf32x3,
-    /// Tensor cores on `bf16` or `f16` operands, accumulated in `f32`.
-    Half,
 }
 
 impl Unit {
     /// Every unit with its name.
-    pub const ALL: [(Unit, &'static str); 3] = [
-        (Unit::Ffma, "ffma"),
-        (Unit::Tf32x3, "tf32x3"),
-        (Unit::Half, "half"),
-    ];
+    pub const ALL: [(Unit, &'static str); 2] = [(Unit::Ffma, "ffma"), (Unit::Tf32x3, "tf32x3")];
 
     /// The name in the text of an action.
     pub fn name(self) -> &'static str {
@@ -140,17 +134,6 @@ pub enum GpuAction {
         /// Steps in flight.
         stages: u32,
     },
-    /// Integer counts into few places, in a private copy per block.
-    Privatize {
-        /// The buffer of counts.
-        buffer: String,
-        /// The loop.
-        axis: String,
-        /// Threads per block.
-        threads: u32,
-        /// Blocks, at most.
-        blocks: u32,
-    },
 }
 
 impl fmt::Display for GpuAction {
@@ -227,15 +210,6 @@ impl fmt::Display for GpuAction {
                 f,
                 "contract({over}, {}, tile_m = {tile_m}, tile_n = {tile_n}, tile_k = {tile_k}, stages = {stages})",
                 unit.name()
-            ),
-            GpuAction::Privatize {
-                buffer,
-                axis,
-                threads,
-                blocks,
-            } => write!(
-                f,
-                "privatize({buffer}, {axis}, threads = {threads}, blocks = {blocks})"
             ),
         }
     }
@@ -379,16 +353,6 @@ fn read(text: &str) -> Option<GpuAction> {
                 stages: small(stages)?,
             }
         }
-        "privatize" => {
-            let [buffer, axis] = arguments.names()?;
-            let [threads, blocks] = arguments.numbers(["threads", "blocks"])?;
-            GpuAction::Privatize {
-                buffer,
-                axis,
-                threads: small(threads)?,
-                blocks: small(blocks)?,
-            }
-        }
         _ => return None,
     })
 }
@@ -408,7 +372,6 @@ mod tests {
             "scan(i, threads = 256, vector = 4, items = 4)",
             "transpose(i, j, tile = 64, vector = 4)",
             "contract(k, tf32x3, tile_m = 128, tile_n = 128, tile_k = 16, stages = 3)",
-            "privatize(counts, i, threads = 256, blocks = 264)",
         ];
         for text in texts {
             let action: GpuAction = text.parse().unwrap();

@@ -223,7 +223,6 @@ fn mapped_axis(action: &GpuAction) -> Option<&str> {
         GpuAction::Reduce { axis, .. }
         | GpuAction::Columns { axis, .. }
         | GpuAction::Scan { axis, .. }
-        | GpuAction::Privatize { axis, .. }
         | GpuAction::Transpose { outer: axis, .. } => Some(axis),
         GpuAction::Accumulate { .. } | GpuAction::Contract { .. } => None,
     }
@@ -377,7 +376,7 @@ impl<'a> Writer<'_, 'a> {
                 };
                 tiles::emit(self.unit, outer, &map, self.target)?;
             }
-            _ => return Err(EmitError("it maps no loop".to_owned())),
+            GpuAction::Accumulate { .. } => {}
         }
         Ok(false)
     }

@@ -109,9 +109,6 @@ pub(super) fn emit<'a>(
             "tile_m and tile_n must be 64, 128 or 256 and not both 256, tile_k 8, 16 or 32, stages 2 to 6".to_owned(),
         ));
     }
-    if map.unit == ProductUnit::Half {
-        return Err(EmitError("half types are not contracted yet".to_owned()));
-    }
     let found = contract::read(unit, outer, &map.over).map_err(contract::refused)?;
     let a = Tile::new("a_part", &found.a, map.m, map.k);
     let b = Tile::new("b_part", &found.b, map.n, map.k);
@@ -137,7 +134,7 @@ pub(super) fn emit<'a>(
     frame.fetch(&mut out);
     let packs = match map.unit {
         ProductUnit::Ffma => frame.multiply_add(&mut out)?,
-        _ => tensor::tf32(&frame, &mut out)?,
+        ProductUnit::Tf32x3 => tensor::tf32(&frame, &mut out)?,
     };
     for condition in packs {
         unit.require(condition);
