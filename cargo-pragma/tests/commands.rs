@@ -323,8 +323,18 @@ fn wrong_command_lines() {
         .mentions("did you mean");
     made.expect(&["list", "--manifest-path", "nowhere/Cargo.toml"], 1);
     // What the machine, not the command line, is missing.
-    made.expect(&["tune", "--target", "cuda"], 5)
-        .mentions("not in this version");
+    made.expect(&["tune", "--target", "cpu,cuda"], 1)
+        .mentions("mixes CPU and GPU targets");
+    made.expect(&["tune", "--bundle", "job.tar"], 1)
+        .mentions("--output");
+    made.expect(&["import", "nothing.tar"], 1)
+        .mentions("nothing.tar");
+    if Path::new("/dev/nvidia0").exists() {
+        eprintln!("skipped: there is a GPU, so its absence cannot be tested");
+    } else {
+        made.expect(&["tune", "--target", "cuda"], 5)
+            .mentions("cargo pragma bundle");
+    }
     let reference = made
         .run(&["tune"])
         .env("PRAGMA_DISPATCH", "reference")

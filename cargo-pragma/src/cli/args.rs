@@ -46,6 +46,10 @@ pub enum Command {
     List(ListArgs),
     /// Search faster kernels, prove them, vendor the winners
     Tune(TuneArgs),
+    /// Pack a tuning job for a host with a GPU and without Rust
+    Bundle(BundleArgs),
+    /// Vendor what tuning a bundle came to
+    Import(ImportArgs),
     /// For CI: do functions and kernels still belong together, and are the kernels right?
     Check(CheckArgs),
     /// Time the reference against the vendored kernels on this machine
@@ -65,6 +69,8 @@ impl Command {
             Command::Init(args) => &args.common,
             Command::List(args) => &args.common,
             Command::Tune(args) => &args.common,
+            Command::Bundle(args) => &args.common,
+            Command::Import(args) => &args.common,
             Command::Check(args) => &args.common,
             Command::Bench(args) => &args.common,
             Command::Explain(args) => &args.common,
@@ -184,7 +190,7 @@ pub struct TuneArgs {
     /// Kernels to tune, even where nothing has changed [default: all that are not fresh]
     #[arg(value_name = "KERNEL")]
     pub kernels: Vec<String>,
-    /// Targets: cpu (every tier this machine has), x86-64-v3, x86-64-v4, cuda [default: cpu]
+    /// Targets: cpu (every tier this machine has), x86-64-v3, x86-64-v4, cuda (every architecture the GPU runs), sm_80, sm_90 [default: cpu]
     #[arg(long, value_name = "TARGETS", value_delimiter = ',')]
     pub target: Vec<String>,
     /// Engines that write kernels: synth (embedded), llm (a language model), command (a coding agent)
@@ -211,6 +217,15 @@ pub struct TuneArgs {
     /// kernel, 10 minutes with a language model]
     #[arg(long, value_name = "LIMITS")]
     pub budget: Option<Budget>,
+    /// Tune this job for the GPU of this host, without a package; `cargo pragma bundle` makes it
+    #[arg(long, value_name = "FILE", requires = "output", conflicts_with_all = ["kernels", "dry_run", "resume"])]
+    pub bundle: Option<PathBuf>,
+    /// Where the results of a bundle go; `cargo pragma import` takes them
+    #[arg(short, long, value_name = "FILE", requires = "bundle")]
+    pub output: Option<PathBuf>,
+    /// The GPU to use, by number
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub device: u32,
     /// Search and report, but write nothing into the package
     #[arg(long)]
     pub dry_run: bool,
@@ -226,6 +241,37 @@ pub struct TuneArgs {
     /// See [`ConfinementArgs`].
     #[command(flatten)]
     pub confinement: ConfinementArgs,
+    /// See [`Common`].
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `bundle`.
+#[derive(Clone, Debug, Args)]
+pub struct BundleArgs {
+    /// Kernels to pack [default: all]
+    #[arg(value_name = "KERNEL")]
+    pub kernels: Vec<String>,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// See [`ConfinementArgs`].
+    #[command(flatten)]
+    pub confinement: ConfinementArgs,
+    /// See [`Common`].
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Flags of `import`.
+#[derive(Clone, Debug, Args)]
+pub struct ImportArgs {
+    /// The results that `tune --bundle` wrote
+    #[arg(value_name = "FILE")]
+    pub results: PathBuf,
+    /// Say what would be vendored, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
     /// See [`Common`].
     #[command(flatten)]
     pub common: Common,

@@ -25,7 +25,7 @@ use crate::{command, harness, worker};
 pub fn main() -> std::process::ExitCode {
     set_panic_hook();
     let args: Vec<OsString> = std::env::args_os().collect();
-    // Three hidden roles, before anything that could print: cargo's rustc wrapper, the way into the sandbox, a worker.
+    // Hidden roles, before anything that could print: cargo's rustc wrapper, the way into the sandbox, workers, a compiler.
     if harness::wrapper::is_wrapper() {
         return harness::wrapper::run().into();
     }
@@ -34,6 +34,12 @@ pub fn main() -> std::process::ExitCode {
     }
     if args.get(1).is_some_and(|arg| arg == "__worker") {
         return worker::serve(&args[2..]).into();
+    }
+    if args.get(1).is_some_and(|arg| arg == "__gpu_worker") {
+        return worker::cuda::serve(&args[2..]).into();
+    }
+    if args.get(1).is_some_and(|arg| arg == "__nvrtc") {
+        return worker::cuda::compile(&args[2..]).into();
     }
     // A panic anywhere below has been reported by the hook; what is left is the exit code.
     match std::panic::catch_unwind(|| run(args)) {
@@ -75,6 +81,8 @@ fn dispatch(command: &Command, shell: &Shell) -> CommandResult {
         Command::List(args) => command::list::run(args, shell),
         Command::Doctor(args) => command::doctor::run(args, shell),
         Command::Tune(args) => command::tune::run(args, shell),
+        Command::Bundle(args) => command::bundle::run(args, shell),
+        Command::Import(args) => command::import::run(args, shell),
         Command::Check(args) => command::check::run(args, shell),
         Command::Explain(args) => command::explain::run(args, shell),
         Command::Clean(args) => command::clean::run(args, shell),

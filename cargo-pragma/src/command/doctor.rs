@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::cli::args::DoctorArgs;
 use crate::cli::exit::{CommandResult, ExitCode};
 use crate::cli::shell::Shell;
+use crate::cuda::{NO_NVRTC, find_nvrtc};
 use crate::machine;
 use crate::process;
 use crate::process::confine::Sandbox;
@@ -246,44 +247,25 @@ fn gpu() -> Finding {
         &["--query-gpu=name,compute_cap", "--format=csv,noheader"],
         None,
     ) {
-        Some(name) => finding(
-            "GPU",
-            Status::Ok,
-            format!("{name} (this version tunes for CPUs only)"),
-            None,
-        ),
+        Some(name) => finding("GPU", Status::Ok, name, None),
         None => finding(
             "GPU",
             Status::Optional,
             "none found; not needed for CPU kernels",
-            None,
+            Some("`cargo pragma bundle` packs a job for a host that has one"),
         ),
     }
 }
 
 fn nvrtc() -> Finding {
-    let dirs = [
-        "/usr/local/cuda/lib64",
-        "/usr/lib/x86_64-linux-gnu",
-        "/usr/lib64",
-    ];
-    let found = dirs
-        .iter()
-        .flat_map(std::fs::read_dir)
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .find(|path| {
-            path.file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with("libnvrtc.so"))
-        });
+    let found = find_nvrtc();
     match found {
         Some(path) => finding("nvrtc", Status::Ok, path.display().to_string(), None),
         None => finding(
             "nvrtc",
             Status::Optional,
             "not found; not needed for CPU kernels",
-            None,
+            Some(NO_NVRTC),
         ),
     }
 }

@@ -3,10 +3,12 @@
 //! A command reads flags, calls the parts that do the work, prints, and gives back an exit code.
 
 pub mod bench;
+pub mod bundle;
 pub mod check;
 pub mod clean;
 pub mod doctor;
 pub mod explain;
+pub mod import;
 pub mod init;
 pub mod list;
 mod lock;

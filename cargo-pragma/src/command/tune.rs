@@ -3,6 +3,7 @@
 //! Owns what is searched and what is printed; `preflight` checks the flags and the packages before anything is built. The
 //! work is `tune`'s, the writing `vendor`'s. Nothing is written into a package before every search is over.
 
+mod device;
 mod preflight;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,9 +44,16 @@ use crate::verify::BenchError;
 /// # Errors
 /// See the exit codes.
 pub fn run(args: &TuneArgs, shell: &Shell) -> CommandResult {
+    if let Some(bundle) = &args.bundle {
+        return device::bundled(args, bundle, shell);
+    }
     let named = known_engines(&args.engine)?;
     let project = Project::load(&args.common, shell)?;
-    let targets = targets(args, &project)?;
+    let words = preflight::words(args, &project);
+    if let Some(archs) = device::only_devices(&words)? {
+        return device::here(args, &project, &archs, shell);
+    }
+    let targets = targets(&words)?;
     let chosen = project.choose(&args.kernels)?;
     if chosen.is_empty() {
         shell.diagnostic(

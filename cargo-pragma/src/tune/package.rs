@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use pragma_spec::device::DeviceArtefact;
 use pragma_spec::{
     Artefact, Fingerprint, Interface, MANIFEST_FORMAT, Manifest, Target, TargetOutcome,
     VerificationRecord, text_sha256,
@@ -9,6 +10,7 @@ use pragma_spec::{
 use pragma_synth::lift::Lifted;
 
 use super::kernel::TargetResult;
+use crate::cuda::results::Outcome;
 use crate::discover::KernelSource;
 use crate::vendor::{KernelFiles, Measured, Measurements, VendoredKernel};
 
@@ -116,6 +118,26 @@ pub fn package(
     }
     measured.sort_by(|a, b| a.target.cmp(&b.target));
     let manifest = Manifest {
+        artefacts: artefacts.into_values().collect(),
+        devices,
+        verification: record,
+        ..empty_manifest(kernel, lifted, dependencies)
+    };
+    let measurements = Measurements {
+        machine: machine.to_owned(),
+        measured,
+    }
+    .to_toml();
+    Some(KernelFiles {
+        manifest,
+        files: files.into_iter().collect(),
+        measurements,
+    })
+}
+
+/// The manifest of a function without kernels.
+fn empty_manifest(kernel: &KernelSource, lifted: &Lifted, dependencies: Fingerprint) -> Manifest {
+    Manifest {
         format: MANIFEST_FORMAT,
         kernel: kernel.id.clone(),
         function: kernel.name(),
@@ -141,20 +163,55 @@ pub fn package(
             swaps: lifted.swaps.clone(),
             ..Interface::default()
         },
-        artefacts: artefacts.into_values().collect(),
-        devices,
-        verification: record,
-    };
-    let measurements = Measurements {
-        machine: machine.to_owned(),
-        measured,
+        artefacts: Vec::new(),
+        devices: Vec::new(),
+        verification: VerificationRecord::default(),
     }
-    .to_toml();
-    Some(KernelFiles {
+}
+
+/// The vendored files for a kernel with these GPU artefacts. `previous` is what is vendored for the same function
+/// already: it stays but for the architectures that are new.
+pub fn with_devices(
+    kernel: &KernelSource,
+    lifted: &Lifted,
+    dependencies: Fingerprint,
+    devices: &[(DeviceArtefact, &Outcome)],
+    previous: Option<(&VendoredKernel, Measurements)>,
+    machine: &str,
+) -> KernelFiles {
+    let (mut manifest, mut files, mut times) = match previous {
+        Some((old, times)) => (old.manifest.clone(), old.files.clone(), times),
+        None => (
+            empty_manifest(kernel, lifted, dependencies),
+            BTreeMap::new(),
+            Measurements {
+                machine: machine.to_owned(),
+                measured: Vec::new(),
+            },
+        ),
+    };
+    for (device, outcome) in devices {
+        manifest.devices.retain(|old| old.arch != device.arch);
+        manifest.devices.push(device.clone());
+        if manifest.verification.accuracy.is_empty() {
+            manifest.verification.accuracy.clone_from(&outcome.accuracy);
+        }
+        let arch = device.arch.name();
+        files.retain(|name, _| !name.starts_with(arch));
+        files.extend(outcome.files.iter().cloned());
+        times.measured.retain(|old| old.target != arch);
+        times.measured.extend(outcome.measured(arch));
+    }
+    manifest.devices.sort_by_key(|device| device.arch);
+    times.measured.sort_by(|a, b| a.target.cmp(&b.target));
+    if !times.machine.contains(machine) {
+        times.machine = format!("{}; {machine}", times.machine);
+    }
+    KernelFiles {
         manifest,
         files: files.into_iter().collect(),
-        measurements,
-    })
+        measurements: times.to_toml(),
+    }
 }
 
 /// A reason without the numbers of one machine: those are in the measurements.

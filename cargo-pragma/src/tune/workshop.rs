@@ -152,10 +152,28 @@ impl<'a> Workshop<'a> {
     ) -> Result<Result<BenchEvaluator, BenchError>, Failure> {
         let sandbox = self.sandbox.clone();
         let harness = self.harness(source, kernel.krate)?.clone();
+        let spec = match self.spec(kernel, lifted, tunes) {
+            Ok(spec) => spec,
+            Err(error) => return Ok(Err(error)),
+        };
+        let bench = Bench::open(&harness, spec, Limits::new(sandbox), seed);
+        Ok(bench.map(|bench| BenchEvaluator::new(harness, bench)))
+    }
+
+    /// What a bench is to know of a kernel. `tunes` are the sizes that a full verification includes.
+    ///
+    /// # Errors
+    /// If no candidate of this function can be proven.
+    pub fn spec(
+        &self,
+        kernel: &KernelSource,
+        lifted: &Lifted,
+        tunes: Vec<TuneSize>,
+    ) -> Result<KernelSpec, BenchError> {
         let (Ok(signature), Ok(attribute)) = (&kernel.signature, &kernel.attribute) else {
-            return Ok(Err(BenchError::Unprovable(
+            return Err(BenchError::Unprovable(
                 "its attribute or signature is refused".to_owned(),
-            )));
+            ));
         };
         let mut attribute = attribute.clone();
         attribute.tunes = tunes;
@@ -167,18 +185,14 @@ impl<'a> Workshop<'a> {
             lifted.shapes.clone(),
             kernel.harness_symbol(),
             oracle,
-        );
-        let spec = match spec {
-            Ok(spec) => KernelSpec {
-                declines: lifted.program.declines(),
-                indices: indices(&lifted.program, signature),
-                swaps: lifted.swaps.clone(),
-                ..spec
-            },
-            Err(error) => return Ok(Err(BenchError::Unprovable(error.to_string()))),
-        };
-        let bench = Bench::open(&harness, spec, Limits::new(sandbox), seed);
-        Ok(bench.map(|bench| BenchEvaluator::new(harness, bench)))
+        )
+        .map_err(|error| BenchError::Unprovable(error.to_string()))?;
+        Ok(KernelSpec {
+            declines: lifted.program.declines(),
+            indices: indices(&lifted.program, signature),
+            swaps: lifted.swaps.clone(),
+            ..spec
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 //! Owns setting up reference and oracle and what every case should give. The checks on candidates are in `check`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pragma_spec::{Accuracy, Scalar, TuneSize};
@@ -118,28 +118,52 @@ impl Bench {
         limits: Limits,
         seed: u64,
     ) -> Result<Self, BenchError> {
-        let scratch = scratch().map_err(|error| {
-            BenchError::Broken(format!("cannot make a scratch directory: {error}"))
-        })?;
+        let scratch = scratch()?;
         let oracle = match &spec.oracle {
-            Some(source) => {
-                let built = harness
+            Some(source) => Some(
+                harness
                     .build_oracle(source, &scratch.path().join("oracle"))
                     .map_err(|error| {
                         BenchError::Broken(format!("the f64 oracle {}", describe(&error)))
-                    })?;
-                Some(Source {
-                    built,
-                    worker: None,
-                })
-            }
+                    })?,
+            ),
             None => None,
         };
+        Bench::with(&harness.reference, oracle, spec, limits, seed, scratch)
+    }
+
+    /// The same with libraries that were built elsewhere. Where there is an oracle, the spec says so by a source, which
+    /// may be empty.
+    ///
+    /// # Errors
+    /// As [`Bench::open`].
+    pub fn open_built(
+        reference: &Path,
+        oracle: Option<Built>,
+        spec: KernelSpec,
+        limits: Limits,
+        seed: u64,
+    ) -> Result<Self, BenchError> {
+        Bench::with(reference, oracle, spec, limits, seed, scratch()?)
+    }
+
+    fn with(
+        reference: &Path,
+        oracle: Option<Built>,
+        spec: KernelSpec,
+        limits: Limits,
+        seed: u64,
+        scratch: tempfile::TempDir,
+    ) -> Result<Self, BenchError> {
+        let oracle = oracle.map(|built| Source {
+            built,
+            worker: None,
+        });
         let mut bench = Bench {
             outputs: spec.outputs(),
             reference: Source {
                 built: Built {
-                    path: harness.reference.clone(),
+                    path: reference.to_owned(),
                     symbol: spec.reference_symbol.clone(),
                     screened: false,
                 },
@@ -477,11 +501,13 @@ fn describe(error: &crate::harness::BuildError) -> String {
 }
 
 /// Outputs go to memory where the system offers that.
-fn scratch() -> std::io::Result<tempfile::TempDir> {
+fn scratch() -> Result<tempfile::TempDir, BenchError> {
     let mut builder = tempfile::Builder::new();
     builder.prefix("pragma-");
     match builder.tempdir_in("/dev/shm") {
         Ok(dir) => Ok(dir),
-        Err(_) => builder.tempdir(),
+        Err(_) => builder.tempdir().map_err(|error| {
+            BenchError::Broken(format!("cannot make a scratch directory: {error}"))
+        }),
     }
 }

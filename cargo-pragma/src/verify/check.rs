@@ -214,7 +214,7 @@ impl Bench {
     }
 
     /// Computes what held-out cases should give, once: several winners are tried on them.
-    fn prepare_held_out(&mut self) -> Result<(), BenchError> {
+    pub(super) fn prepare_held_out(&mut self) -> Result<(), BenchError> {
         if self.held_out.is_empty() {
             for case in cases::held_out(&self.spec, self.seed, FULL_BYTES) {
                 let expected = self.expect(&case)?;
@@ -261,7 +261,10 @@ impl Bench {
             let same =
                 |first: &Called| first.status == called.status && first.outputs == called.outputs;
             let judged = called.overrun.is_none() && first.as_ref().is_some_and(same);
-            if !judged && let Some(wrong) = self.judge_call(run, case, &called, reference, oracle) {
+            if !judged
+                && let Some(wrong) =
+                    self.judge_call(&mut run.tally, case, &called, reference, oracle)
+            {
                 return Ok(Some(wrong));
             }
             first = Some(called);
@@ -311,15 +314,15 @@ impl Bench {
         }
     }
 
-    fn candidate_args(&self, case: &Case) -> Vec<ArgSpec> {
+    pub(super) fn candidate_args(&self, case: &Case) -> Vec<ArgSpec> {
         let mut args = self.spec.args(case, &self.write_only);
         args.extend(self.spec.return_args(case));
         args
     }
 
-    fn judge_call(
+    pub(super) fn judge_call(
         &self,
-        run: &mut Run,
+        tally: &mut Tally,
         case: &Case,
         called: &Called,
         reference: &[Vec<u8>],
@@ -367,7 +370,7 @@ impl Bench {
                 got: &called.outputs[i],
             };
             match judge(piece, self.policy(output.elem, oracle.is_some())) {
-                Ok(tally) => run.tally.add(tally),
+                Ok(judged) => tally.add(judged),
                 Err(mismatch) => {
                     let mut wrong = evidence(case, "wrong result");
                     if self.is_poison(output, &called.outputs[i], mismatch.index) {
@@ -387,7 +390,12 @@ impl Bench {
     }
 
     /// The same call with another poison must give the same bits.
-    fn compare_repeat(&self, case: &Case, first: &Called, again: &Called) -> Option<Box<Evidence>> {
+    pub(super) fn compare_repeat(
+        &self,
+        case: &Case,
+        first: &Called,
+        again: &Called,
+    ) -> Option<Box<Evidence>> {
         let pairs = self
             .outputs
             .iter()

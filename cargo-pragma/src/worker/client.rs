@@ -123,6 +123,16 @@ impl Worker {
         if config.sandbox.confinement == Confinement::Required {
             command.args(Policy::compute(&config.libraries, &scratch).to_args());
         }
+        Worker::greet(command, scratch, config.call_timeout)
+    }
+
+    /// Starts `command`, which is to speak the protocol.
+    pub(super) fn greet(
+        command: std::process::Command,
+        scratch: PathBuf,
+        call_timeout: Duration,
+    ) -> Result<Self, WorkerError> {
+        let start_error = |error: std::io::Error| WorkerError::Start(error.to_string());
         let mut group = Group::spawn(command).map_err(start_error)?;
         let (Some(stdin), Some(stdout), Some(mut errors)) =
             (group.stdin(), group.stdout(), group.stderr())
@@ -156,7 +166,7 @@ impl Worker {
             stdin: Some(stdin),
             replies,
             stderr,
-            call_timeout: config.call_timeout,
+            call_timeout,
             scratch,
         };
         match worker.receive(START_TIMEOUT)? {
@@ -192,7 +202,7 @@ impl Worker {
         poison: Poison,
         threads: usize,
     ) -> Result<Called, WorkerError> {
-        let outputs = self.scratch.join(format!("outputs-{}", self.group.id()));
+        let outputs = self.outputs();
         let request = Request::Call {
             library,
             args: args.to_vec(),
@@ -201,36 +211,18 @@ impl Worker {
             threads,
             outputs: outputs.clone(),
         };
-        let Reply::Called {
-            status,
-            pieces,
-            overrun,
-        } = self.ask(&request, self.call_timeout)?
-        else {
-            return Err(WorkerError::Refused("the worker broke the protocol".into()));
-        };
-        let unreadable =
-            |error: std::io::Error| WorkerError::Refused(format!("cannot read outputs: {error}"));
-        let mut file = File::open(&outputs).map_err(unreadable)?;
-        let size = file.metadata().map_err(unreadable)?.len();
-        let mut outputs = Vec::new();
-        for piece in pieces {
-            // No more than the file can hold, whatever the worker says.
-            let mut bytes = Vec::with_capacity(usize::try_from(piece.min(size)).unwrap_or(0));
-            Read::by_ref(&mut file)
-                .take(piece)
-                .read_to_end(&mut bytes)
-                .map_err(unreadable)?;
-            if bytes.len() as u64 != piece {
-                return Err(WorkerError::Refused("the output file is too short".into()));
-            }
-            outputs.push(bytes);
-        }
-        Ok(Called {
-            status,
-            outputs,
-            overrun,
-        })
+        let reply = self.ask(&request, self.call_timeout)?;
+        collect(reply, &outputs)
+    }
+
+    /// A file for the outputs of one call.
+    pub(super) fn outputs(&self) -> PathBuf {
+        self.scratch.join(format!("outputs-{}", self.group.id()))
+    }
+
+    /// How long one call may take.
+    pub(super) fn call_timeout(&self) -> Duration {
+        self.call_timeout
     }
 
     /// Times entries side by side: `samples[round][contender]`, nanoseconds per call.
@@ -264,7 +256,11 @@ impl Worker {
         }
     }
 
-    fn ask(&mut self, request: &Request, timeout: Duration) -> Result<Reply, WorkerError> {
+    pub(super) fn ask(
+        &mut self,
+        request: &Request,
+        timeout: Duration,
+    ) -> Result<Reply, WorkerError> {
         let mut line = serde_json::to_string(request)
             .map_err(|error| WorkerError::Refused(error.to_string()))?;
         line.push('\n');
@@ -294,6 +290,16 @@ impl Worker {
         }
     }
 
+    /// Ends it by the end of its input and waits for it.
+    pub(super) fn finish(mut self, timeout: Duration) -> Result<(), WorkerError> {
+        self.stdin = None;
+        match self.group.wait_or_kill(timeout) {
+            Ok(status) if status.success() => Ok(()),
+            Ok(_) => Err(self.bury()),
+            Err(error) => Err(WorkerError::Start(error.to_string())),
+        }
+    }
+
     /// Collects the status of a worker that is dying.
     fn bury(&mut self) -> WorkerError {
         self.stdin = None;
@@ -313,6 +319,40 @@ impl Worker {
     }
 }
 
-fn unexpected(reply: &Reply) -> WorkerError {
+/// Reads what a call left in the file `outputs`.
+pub(super) fn collect(reply: Reply, outputs: &Path) -> Result<Called, WorkerError> {
+    let Reply::Called {
+        status,
+        pieces,
+        overrun,
+    } = reply
+    else {
+        return Err(WorkerError::Refused("the worker broke the protocol".into()));
+    };
+    let unreadable =
+        |error: std::io::Error| WorkerError::Refused(format!("cannot read outputs: {error}"));
+    let mut file = File::open(outputs).map_err(unreadable)?;
+    let size = file.metadata().map_err(unreadable)?.len();
+    let mut outputs = Vec::new();
+    for piece in pieces {
+        // No more than the file can hold, whatever the worker says.
+        let mut bytes = Vec::with_capacity(usize::try_from(piece.min(size)).unwrap_or(0));
+        Read::by_ref(&mut file)
+            .take(piece)
+            .read_to_end(&mut bytes)
+            .map_err(unreadable)?;
+        if bytes.len() as u64 != piece {
+            return Err(WorkerError::Refused("the output file is too short".into()));
+        }
+        outputs.push(bytes);
+    }
+    Ok(Called {
+        status,
+        outputs,
+        overrun,
+    })
+}
+
+pub(super) fn unexpected(reply: &Reply) -> WorkerError {
     WorkerError::Refused(format!("the worker broke the protocol: {reply:?}"))
 }

@@ -8,6 +8,7 @@
 
 pub mod abi;
 mod client;
+pub mod cuda;
 #[allow(unsafe_code)] // Loads libraries and calls into them; every block states why it is sound.
 mod loader;
 #[allow(unsafe_code)] // Maps and protects pages; every block states why it is sound.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use pragma_spec::Scalar;
 use serde::{Deserialize, Serialize};
 
+use super::cuda::protocol::{DeviceReply, DeviceRequest};
 use crate::inputs::Values;
 
 /// How a call may use an argument.
@@ -146,6 +147,8 @@ pub enum Request {
         /// Seed of the order inside each round.
         seed: u64,
     },
+    /// For workers with a GPU; reply [`Reply::Device`] or [`Reply::Called`].
+    Device(DeviceRequest),
 }
 
 /// A reply of a worker.
@@ -175,6 +178,8 @@ pub enum Reply {
         /// `samples[round][contender]`, nanoseconds per call.
         samples: Vec<Vec<f64>>,
     },
+    /// The answer of a worker with a GPU.
+    Device(DeviceReply),
     /// The request could not be done; the worker goes on.
     Failed {
         /// Why.

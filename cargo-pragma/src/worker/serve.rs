@@ -166,6 +166,7 @@ impl Session {
                 self.arenas.push(arena);
                 Ok(reply)
             }
+            Request::Device(_) => Err("this worker has no GPU".to_owned()),
             Request::Time {
                 libraries,
                 args,

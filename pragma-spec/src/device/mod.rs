@@ -130,6 +130,13 @@ impl DeviceArtefact {
             .flat_map(|variant| [&variant.source, &variant.ptx])
     }
 
+    /// As in a manifest, as a text of its own, which [`FromStr`] reads.
+    pub fn to_toml(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out);
+        out
+    }
+
     pub(crate) fn read(record: &Record) -> Result<Self, RecordError> {
         let variants = record.tables("variant")?;
         Ok(DeviceArtefact {
@@ -161,6 +168,21 @@ impl DeviceArtefact {
         ));
         for variant in &self.variants {
             variant.write(out);
+        }
+    }
+}
+
+impl FromStr for DeviceArtefact {
+    type Err = RecordError;
+
+    fn from_str(text: &str) -> Result<Self, RecordError> {
+        let root = Record::parse(text)?;
+        let mut devices = root.tables("device")?;
+        match (devices.pop(), devices.is_empty()) {
+            (Some(only), true) => DeviceArtefact::read(&only),
+            _ => Err(RecordError(
+                "there is not exactly one `[[device]]`".to_owned(),
+            )),
         }
     }
 }

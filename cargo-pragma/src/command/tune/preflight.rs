@@ -167,8 +167,8 @@ fn model(args: &TuneArgs, project: &Project) -> Result<Client, Failure> {
     Ok(Client::new(model, key, transport, ledger))
 }
 
-/// The targets that the flags or else the packages choose, among those that this machine can run.
-pub(super) fn targets(args: &TuneArgs, project: &Project) -> Result<Vec<Target>, Failure> {
+/// The targets that the flags or else the packages name.
+pub(super) fn words(args: &TuneArgs, project: &Project) -> Vec<String> {
     let mut words = args.target.clone();
     if words.is_empty() {
         words = project
@@ -180,20 +180,19 @@ pub(super) fn targets(args: &TuneArgs, project: &Project) -> Result<Vec<Target>,
     if words.is_empty() {
         words.push("cpu".to_owned());
     }
+    words
+}
+
+/// The CPU targets among `words`, all of which this machine can run.
+pub(super) fn targets(words: &[String]) -> Result<Vec<Target>, Failure> {
     let here = machine::targets();
     let mut targets = Vec::new();
-    for word in &words {
+    for word in words {
         match word.as_str() {
             "cpu" => targets.extend(&here),
-            "cuda" => {
-                return Err(Failure::environment(
-                    "GPU kernels are not in this version",
-                    "leave `cuda` out; `cargo pragma doctor` shows what this machine can do",
-                ));
-            }
             name => {
                 let target: Target = name.parse().map_err(|error| {
-                    let names = ["cpu", "cuda", "x86-64-v3", "x86-64-v4"];
+                    let names = ["cpu", "cuda", "x86-64-v3", "x86-64-v4", "sm_80", "sm_90"];
                     let help = match closest(name, &names) {
                         Some(near) => format!("did you mean `{near}`?"),
                         None => format!("targets: {}", names.join(", ")),
