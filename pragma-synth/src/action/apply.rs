@@ -6,7 +6,7 @@ use crate::analyze::bounds::Scope;
 use crate::analyze::depend;
 use crate::ir::{BinaryOp, BufId, BufRole, Expr, Func, Loop, Mark, Program, Stmt, StoreHint};
 
-use super::{Action, Illegal, prefetch, stage};
+use super::{Action, Illegal, prefetch, reorder, stage};
 
 /// Applies one action.
 ///
@@ -29,6 +29,11 @@ pub fn apply(program: &Program, action: &Action) -> Result<Program, Illegal> {
             axis,
             ahead,
         } => prefetch::prefetch(program, &mut result, buffer, axis, *ahead),
+        Action::Interchange { axis } => reorder::interchange(program, &mut result, axis),
+        Action::Privatize { buffer, axis } => {
+            reorder::privatize(program, &mut result, buffer, axis)
+        }
+        Action::Jam { axis, factor } => reorder::jam(program, &mut result, axis, *factor),
         Action::Unroll { axis, factor } => unroll(program, &mut result, axis, *factor),
         Action::Split { axis, factor } => split(program, &mut result, axis, *factor),
     };

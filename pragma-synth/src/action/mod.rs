@@ -8,6 +8,7 @@ mod accumulate;
 mod apply;
 pub mod gpu;
 mod prefetch;
+mod reorder;
 mod stage;
 mod text;
 
@@ -65,6 +66,25 @@ pub enum Action {
         /// How many of its iterations ahead; without a number, what the next iteration of the loop
         /// around it will read at the same place.
         ahead: Option<u64>,
+    },
+    /// Make the loop directly inside a loop the outer one of the two.
+    Interchange {
+        /// The outer loop.
+        axis: String,
+    },
+    /// Give every iteration of a loop a temporary of its own.
+    Privatize {
+        /// The temporary.
+        buffer: String,
+        /// The loop.
+        axis: String,
+    },
+    /// Run iterations of an outer loop side by side through its inner loops.
+    Jam {
+        /// The outer loop.
+        axis: String,
+        /// How many.
+        factor: u64,
     },
     /// Repeat the body of a loop.
     Unroll {

@@ -30,6 +30,9 @@ impl fmt::Display for Action {
                 None => write!(f, "prefetch({buffer}, {axis})"),
                 Some(ahead) => write!(f, "prefetch({buffer}, {axis}, ahead = {ahead})"),
             },
+            Action::Interchange { axis } => write!(f, "interchange({axis})"),
+            Action::Privatize { buffer, axis } => write!(f, "privatize({buffer}, {axis})"),
+            Action::Jam { axis, factor } => write!(f, "jam({axis}, factor = {factor})"),
             Action::Unroll { axis, factor } => write!(f, "unroll({axis}, factor = {factor})"),
             Action::Split { axis, factor } => write!(f, "split({axis}, factor = {factor})"),
         }
@@ -91,6 +94,15 @@ fn read(text: &str) -> Option<Action> {
             factor: number("factor")?,
         },
         "stream" => Action::Stream { buffer: first },
+        "interchange" => Action::Interchange { axis: first },
+        "privatize" => Action::Privatize {
+            buffer: first,
+            axis: args.next()?.to_owned(),
+        },
+        "jam" => Action::Jam {
+            axis: first,
+            factor: number("factor")?,
+        },
         "fuse" => Action::Fuse {
             first,
             second: args.next()?.to_owned(),
@@ -118,6 +130,9 @@ mod tests {
             "stage(out, r)",
             "prefetch(x, j_1)",
             "prefetch(x, j, ahead = 2048)",
+            "interchange(p)",
+            "privatize(scores, i)",
+            "jam(i, factor = 4)",
             "unroll(k, factor = 3)",
             "split(i, factor = 64)",
         ];

@@ -277,6 +277,50 @@ pub(crate) fn iterations_are_private(
     Ok(())
 }
 
+/// Whether every element of `buf` that `body` reads was written by the same run of `body`
+/// before: its first loop over the buffer stores, one after the other, a range of elements that
+/// holds all those.
+pub fn written_first(program: &Program, within: &Scope, body: &[Stmt], buf: BufId) -> bool {
+    let mut scope = within.clone();
+    for (at, stmt) in body.iter().enumerate() {
+        scope.pass(program, stmt);
+        let one = std::slice::from_ref(stmt);
+        if !loaded(one).contains(&buf) && !stored(one).contains(&buf) {
+            continue;
+        }
+        let Stmt::For(first) = stmt else { return false };
+        let writes = first.body.iter().any(|stmt| {
+            matches!(stmt, Stmt::Store { buf: of, index: Expr::Var(var), .. }
+                if *of == buf && *var == first.var)
+        });
+        if !writes || loaded(one).contains(&buf) || jumps(&first.body) || first.step != 1 {
+            return false;
+        }
+        let lo = poly::read(program, &scope.definitions, &first.lo);
+        let hi = poly::read(program, &scope.definitions, &first.hi);
+        let (Some(lo), Some(hi)) = (lo, hi) else {
+            return false;
+        };
+        let last = hi.minus(&Poly::constant(1));
+        let mut covered = true;
+        for_each_access(
+            program,
+            &body[at + 1..],
+            &scope,
+            &mut |at, of, index, store| {
+                if of != buf || store {
+                    return;
+                }
+                covered &= poly::read(program, &at.definitions, index).is_some_and(|index| {
+                    at.is_nonnegative(&index.minus(&lo)) && at.is_nonnegative(&last.minus(&index))
+                });
+            },
+        );
+        return covered;
+    }
+    true
+}
+
 fn reductions(program: &Program, of: &Loop) -> Result<Vec<Reduction>, Hazard> {
     reduce::find(program, &of.body).map_err(Hazard::Carried)
 }

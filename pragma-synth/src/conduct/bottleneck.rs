@@ -133,14 +133,14 @@ pub const RULES: &[Rule] = &[
     Rule {
         bottleneck: Bottleneck::DependencyChain,
         evidence: "a reduction in cache far below the roof",
-        remedy: "double the accumulators",
+        remedy: "jam outer iterations; double the accumulators",
         because: "independent chains hide the latency of each",
     },
     Rule {
         bottleneck: Bottleneck::Compute,
         evidence: "arithmetic takes longer than traffic (measured ceilings)",
-        remedy: "unroll by two and four",
-        because: "more independent operations fill the units",
+        remedy: "jam outer iterations; unroll by two and four",
+        because: "what is loaded serves several outputs, and independent operations fill the units",
     },
     Rule {
         bottleneck: Bottleneck::Bandwidth,

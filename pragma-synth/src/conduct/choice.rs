@@ -128,7 +128,7 @@ impl<'a> Chooser<'a> {
             .map(|expr| self.expr(expr, around))
             .sum();
         if let Stmt::Store { buf, index, .. } = stmt {
-            cost += 1.5 * self.access(*buf, index, around);
+            cost += 1.5 * self.access(*buf, index, around, true);
         }
         let mut axes = Vec::new();
         match stmt {
@@ -200,7 +200,7 @@ impl<'a> Chooser<'a> {
                 1.0
             };
             cost += match node {
-                Expr::Load { buf, index } => self.access(*buf, index, around),
+                Expr::Load { buf, index } => self.access(*buf, index, around, false),
                 _ if scalar == Scalar::Usize || scalar == Scalar::Isize => 0.0,
                 Expr::Binary(..) | Expr::Compare(..) | Expr::Select { .. } => registers,
                 Expr::Call(func, _) => registers * traffic_ops(*func),
@@ -210,7 +210,7 @@ impl<'a> Chooser<'a> {
         cost
     }
 
-    fn access(&self, buf: crate::ir::BufId, index: &Expr, around: &Around) -> f64 {
+    fn access(&self, buf: crate::ir::BufId, index: &Expr, around: &Around, store: bool) -> f64 {
         let Some(axis) = around.vector else {
             return 1.0;
         };
@@ -223,6 +223,7 @@ impl<'a> Chooser<'a> {
             Some((slope, _)) => match self.eval(&slope) {
                 0 => 0.5,
                 1 if slope.as_constant().is_some() => registers,
+                2..=4 if elem.bytes() == 1 && !store => 8.0,
                 -4..=4 if !narrow => 6.0 * registers,
                 // Each lane has a cache line, or even a page, for itself.
                 -16..=16 => anywhere,

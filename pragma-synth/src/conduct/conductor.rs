@@ -8,17 +8,17 @@ use pragma_spec::Target;
 use crate::action::{self, Action};
 use crate::analyze::traffic::{self, Traffic};
 use crate::emit::{self, EmitOptions};
-use crate::ir::{Program, Stmt};
+use crate::ir::{Expr, Program, Stmt};
 
 use super::bottleneck::Diagnosis;
 use super::plan::Plan;
 use super::roof::{Machine, Roof, StaticProfile, roof};
-use super::structure::Structure;
+use super::structure::{self, Structure};
 
 /// A version must beat the best one by this factor to replace it: less is noise.
 const GAIN: f64 = 0.985;
 /// After this many versions in a row without a gain the search ends.
-const PATIENCE: u32 = 4;
+const PATIENCE: u32 = 5;
 /// The same for a search that starts from the plan of another target or size: most of what there
 /// is to find was found there.
 const PATIENCE_WITH_SEED: u32 = 2;
@@ -28,6 +28,8 @@ const USUAL_SPEEDUP: f64 = 16.0;
 const SHORTEST_BLOCK_NS: f64 = 20_000.0;
 /// A loop with less than this share of the iterations is not shared out.
 const LEAST_SHARE: f64 = 0.05;
+/// The change to loops as they are, in words.
+pub(super) const BY_COMPILER: &str = "vectors left to the compiler";
 /// The change from outer to inner loops, in words.
 pub(super) const INSIDE_OUT: &str = "the innermost loops in vectors instead";
 /// At this share of the roof the search ends.
@@ -154,6 +156,11 @@ pub(super) struct Best {
 /// The search over versions of one program for one target and size.
 #[derive(Debug)]
 pub struct Conductor {
+    /// The simplified program, which actions apply to.
+    source: Program,
+    /// What every version begins with.
+    prefix: Vec<Action>,
+    /// The program after that.
     program: Program,
     pub(super) setting: Setting,
     pub(super) structure: Structure,
@@ -165,6 +172,8 @@ pub struct Conductor {
     pending: Option<Plan>,
     pub(super) best: Option<Best>,
     pub(super) expanded: Option<Plan>,
+    /// Whether a version without vectors was proposed.
+    pub(super) left_to_compiler: bool,
     without_gain: u32,
     refusals: Vec<String>,
     started: bool,
@@ -178,6 +187,9 @@ impl Conductor {
             Target::X86_64V4 => 16,
             _ => 8,
         };
+        let source = program;
+        let prefix = structure::prefix(&source, setting.exact, &setting.dims, lanes);
+        let program = action::apply_all(&source, &prefix).unwrap_or_else(|_| source.clone());
         let structure = Structure::of(&program, setting.exact, &setting.dims, lanes);
         let traffic = traffic::traffic(&program, &setting.dims);
         let iterations =
@@ -189,6 +201,8 @@ impl Conductor {
             threads && !structure.parallel.is_empty(),
         );
         Conductor {
+            source,
+            prefix,
             program,
             setting,
             structure,
@@ -200,6 +214,7 @@ impl Conductor {
             pending: None,
             best: None,
             expanded: None,
+            left_to_compiler: false,
             without_gain: 0,
             refusals: Vec::new(),
             started: false,
@@ -272,14 +287,16 @@ impl Conductor {
     }
 
     fn propose(&mut self, plan: Plan, why: Why) -> Option<Proposal> {
-        let actions = plan.actions();
+        self.left_to_compiler |= why.change == BY_COMPILER;
+        let mut actions = self.prefix.clone();
+        actions.extend(plan.actions());
         if !self
             .tried
             .insert(actions.iter().map(Action::to_string).collect())
         {
             return None;
         }
-        let program = match action::apply_all(&self.program, &actions) {
+        let program = match action::apply_all(&self.source, &actions) {
             Ok(program) => program,
             Err(illegal) => {
                 self.refusals.push(illegal.to_string());
@@ -287,7 +304,7 @@ impl Conductor {
             }
         };
         let options = EmitOptions {
-            contract: !self.setting.exact,
+            contract: !self.setting.exact && !waits_for_floats(&program),
         };
         match emit::emit(&program, self.setting.target, &self.setting.entry, options) {
             Ok(source) => Some(Proposal {
@@ -416,6 +433,11 @@ impl Conductor {
         if let Some(inner) = self.inside_out(&plan) {
             self.queue.push_back((inner, why(INSIDE_OUT)));
         }
+        if self.structure.doubtful && !plan.vectors.is_empty() {
+            let mut bare = plan.clone();
+            bare.vectors.clear();
+            self.queue.push_back((bare, why(BY_COMPILER)));
+        }
         if !plan.streamed.is_empty() {
             let mut cached = plan.clone();
             cached.streamed.clear();
@@ -484,4 +506,17 @@ impl Conductor {
             }
         }
     }
+}
+
+/// Whether a loop ends when floats say so: a rounding more or less, and it would end elsewhere.
+fn waits_for_floats(program: &Program) -> bool {
+    let mut found = false;
+    program.walk(&mut |stmt| {
+        if let Stmt::While { cond, .. } = stmt {
+            cond.walk(&mut |node| {
+                found |= matches!(node, Expr::Compare(_, a, _) if a.scalar(program).is_float());
+            });
+        }
+    });
+    found
 }

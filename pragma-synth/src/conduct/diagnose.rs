@@ -3,13 +3,18 @@
 //! The judgement behind the search: measured times against the roof, with the evidence in
 //! words. Proposing and keeping score is `conductor`'s business.
 
+use pragma_spec::Target;
+
 use super::bottleneck::{Bottleneck, Diagnosis};
-use super::conductor::{Best, Conductor, INSIDE_OUT, ROOF_REACHED, Why};
+use super::conductor::{BY_COMPILER, Best, Conductor, INSIDE_OUT, ROOF_REACHED, Why};
 use super::plan::Plan;
 use super::structure::VectorAxis;
 
 /// Blocks beyond this many innermost iterations leave too few of them to share out.
 const LARGEST_GRAIN: u64 = 1 << 20;
+
+/// Takes a change in words and the edit of the plan that makes it.
+type Offer<'a> = dyn FnMut(&str, &dyn Fn(&mut Plan)) + 'a;
 
 impl Conductor {
     /// What holds the reference back, as far as its structure shows.
@@ -165,6 +170,32 @@ impl Conductor {
         found
     }
 
+    /// Iterations of the loops around the vectors side by side, if none are yet.
+    fn offer_jam(&self, offer: &mut Offer<'_>) {
+        if self.structure.jams.is_empty() {
+            return;
+        }
+        offer("four outer iterations side by side", &|plan| {
+            if !plan.jammed.is_empty() || !plan.staged.is_empty() {
+                return;
+            }
+            for axis in &self.structure.jams {
+                if !plan.vectors.contains_key(axis) {
+                    plan.jammed.insert(axis.clone(), 4);
+                }
+            }
+            // The accumulators of all share the registers.
+            let most = if self.setting.target == Target::X86_64V4 {
+                4
+            } else {
+                2
+            };
+            plan.vectors
+                .values_mut()
+                .for_each(|unroll| *unroll = (*unroll).min(most));
+        });
+    }
+
     /// Whether neither the loop, nor one around it, nor one inside it runs in vectors.
     fn is_serial(&self, axis: &VectorAxis, plan: &Plan) -> bool {
         let in_vectors = |name: &String| plan.vectors.contains_key(name);
@@ -193,6 +224,22 @@ impl Conductor {
             let why = Why {
                 diagnosis: diagnosis.clone(),
                 change: INSIDE_OUT.to_owned(),
+                predicted_gain: limit.max(1.0),
+            };
+            self.queue.push_back((plan, why));
+        }
+        // Where lanes gather and scatter, the compiler's own way may be as good.
+        if let Some(diagnosis) = diagnoses.first()
+            && self.structure.doubtful
+            && !self.left_to_compiler
+            && !best.plan.vectors.is_empty()
+        {
+            let mut plan = best.plan.clone();
+            plan.vectors.clear();
+            plan.jammed.clear();
+            let why = Why {
+                diagnosis: diagnosis.clone(),
+                change: BY_COMPILER.to_owned(),
                 predicted_gain: limit.max(1.0),
             };
             self.queue.push_back((plan, why));
@@ -274,6 +321,7 @@ impl Conductor {
                 }
             }
             Bottleneck::DependencyChain => {
+                self.offer_jam(&mut offer);
                 offer("twice the accumulators", &|plan| {
                     scale(plan, true, &|u| u * 2)
                 });
@@ -282,6 +330,7 @@ impl Conductor {
                 });
             }
             Bottleneck::Compute => {
+                self.offer_jam(&mut offer);
                 offer("two vectors per step in plain loops", &|plan| {
                     scale(plan, false, &|_| 2)
                 });

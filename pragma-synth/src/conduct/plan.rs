@@ -11,6 +11,8 @@ use crate::action::Action;
 pub struct Plan {
     /// Pairs of neighbouring loops to merge, in order.
     pub fused: Vec<(String, String)>,
+    /// Outer loops of which so many iterations run side by side.
+    pub jammed: BTreeMap<String, u64>,
     /// Buffers staged per iteration of a loop.
     pub staged: BTreeMap<String, String>,
     /// Buffers written around the caches.
@@ -33,6 +35,12 @@ impl Plan {
             actions.push(Action::Fuse {
                 first: first.clone(),
                 second: second.clone(),
+            });
+        }
+        for (axis, factor) in &self.jammed {
+            actions.push(Action::Jam {
+                axis: axis.clone(),
+                factor: *factor,
             });
         }
         for (buffer, axis) in &self.staged {
@@ -66,8 +74,13 @@ impl Plan {
             });
         }
         for (axis, (grain, serial_below)) in &self.parallel {
+            // The loop over the groups has taken the place of a jammed loop.
+            let axis = match self.jammed.contains_key(axis) {
+                true => format!("{axis}_group"),
+                false => axis.clone(),
+            };
             actions.push(Action::Parallelize {
-                axis: axis.clone(),
+                axis,
                 grain: *grain,
                 serial_below: *serial_below,
             });

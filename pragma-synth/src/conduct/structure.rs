@@ -32,10 +32,14 @@ pub(super) struct Structure {
     pub vector: Vec<VectorAxis>,
     /// All that are legal.
     pub axes: Vec<VectorAxis>,
+    /// Whether the estimate expects little of them: lanes gather, scatter, or are few.
+    pub doubtful: bool,
     /// The innermost ones, where those are others than the preferred.
     pub innermost: Option<Vec<String>>,
     /// Loops that may be shared out to threads, outermost first.
     pub parallel: Vec<String>,
+    /// Loops around those in vectors, of which iterations may run side by side.
+    pub jams: Vec<String>,
     /// Neighbouring loops that may become one.
     pub fusable: Vec<(String, String)>,
     /// Results that may be streamed, with the axis to stage them on where they are read back.
@@ -52,11 +56,14 @@ impl Structure {
         structure.scan(program, &program.body, &Scope::of(program), size);
         let mut chooser = Chooser::new(program, dims, lanes, &structure.axes);
         let (best, innermost) = (chooser.best(), chooser.innermost());
+        let serial = Chooser::new(program, dims, lanes, &[]).best().cost;
+        structure.doubtful = best.cost > 4.0 * serial / f64::from(lanes);
         let among = |axis: &&VectorAxis| best.axes.contains(&axis.name);
         structure.vector = structure.axes.iter().filter(among).cloned().collect();
         if innermost.axes != best.axes && !innermost.axes.is_empty() {
             structure.innermost = Some(innermost.axes);
         }
+        structure.find_jams(program);
         structure.find_streams(program);
         structure.find_prefetches(program);
         structure
@@ -188,6 +195,31 @@ impl Structure {
         }
     }
 
+    /// The nearest loops around the preferred vector loops that may be jammed.
+    fn find_jams(&mut self, program: &Program) {
+        program.walk(&mut |stmt| {
+            let Stmt::For(outer) = stmt else { return };
+            let axis = program.var(outer.var).name.clone();
+            let inside = choice::inside(program, outer);
+            let works = |axis: &&VectorAxis| axis.reduces || !axis.inside.is_empty();
+            let mut vectors = self.vector.iter().filter(works);
+            if !vectors.any(|vector| inside.contains(&vector.name)) {
+                return;
+            }
+            let jam = Action::Jam {
+                axis: axis.clone(),
+                factor: 4,
+            };
+            if action::apply(program, &jam).is_ok() {
+                self.jams.retain(|outer| {
+                    let around = outer_of(program, outer);
+                    !around.contains(&axis)
+                });
+                self.jams.push(axis);
+            }
+        });
+    }
+
     fn find_streams(&mut self, program: &Program) {
         for buf in &program.bufs {
             if !matches!(buf.role, BufRole::Mutable | BufRole::Return) || buf.elem.bytes() < 4 {
@@ -212,6 +244,65 @@ impl Structure {
             }
         }
     }
+}
+
+/// The loops inside the loop called `name`.
+fn outer_of(program: &Program, name: &str) -> Vec<String> {
+    let mut inside = Vec::new();
+    program.walk(&mut |stmt| {
+        if let Stmt::For(outer) = stmt
+            && program.var(outer.var).name == name
+        {
+            inside = choice::inside(program, outer);
+        }
+    });
+    inside
+}
+
+/// The actions that every version begins with: temporaries that keep a loop from being shared
+/// out become private, and loops change places where the estimate finds that better.
+pub(super) fn prefix(program: &Program, exact: bool, dims: &[u64], lanes: u32) -> Vec<Action> {
+    let mut actions = Vec::new();
+    let mut program = program.clone();
+    let mut names = Vec::new();
+    program.walk(&mut |stmt| {
+        if let Stmt::For(inner) = stmt {
+            names.push(program.var(inner.var).name.clone());
+        }
+    });
+    for axis in &names {
+        for buf in program.bufs.clone() {
+            let privatize = Action::Privatize {
+                buffer: buf.name.clone(),
+                axis: axis.clone(),
+            };
+            if let Ok(changed) = action::apply(&program, &privatize) {
+                program = changed;
+                actions.push(privatize);
+            }
+        }
+    }
+    let cost = |program: &Program| {
+        let structure = Structure::of(program, exact, dims, lanes);
+        Chooser::new(program, dims, lanes, &structure.axes)
+            .best()
+            .cost
+    };
+    let mut best = None;
+    for axis in names {
+        let interchange = Action::Interchange { axis };
+        let Ok(changed) = action::apply(&program, &interchange) else {
+            continue;
+        };
+        let before = *best.get_or_insert_with(|| cost(&program));
+        let after = cost(&changed);
+        if after < 0.9 * before {
+            program = changed;
+            actions.push(interchange);
+            best = Some(after);
+        }
+    }
+    actions
 }
 
 /// Whether no loop around a load of the buffer leaves its index as it is.

@@ -237,7 +237,13 @@ impl<'a> Unit<'a> {
                 break;
             }
             let overwritten = self.program.buf(*buf).role == BufRole::Local
-                && overwrites_first(&inner.body[count + 1..], *buf, len);
+                && (overwrites_first(&inner.body[count + 1..], *buf, len)
+                    || depend::written_first(
+                        self.program,
+                        &scope.enter(self.program, inner),
+                        &inner.body[count + 1..],
+                        *buf,
+                    ));
             if !overwritten {
                 break;
             }

@@ -292,17 +292,21 @@ fn read_run(line: &str) -> Run {
 /// The runtime without what needs other crates.
 fn runtime_source() -> String {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src");
-    let mut text = "#![allow(warnings)]\npub use tier::{Tier, tier};\n".to_owned();
-    for (name, path) in [
-        ("dispatch", "dispatch.rs"),
-        ("harness", "harness.rs"),
-        ("parallel", "parallel.rs"),
-        ("simd", "simd/mod.rs"),
-        ("tier", "tier.rs"),
-    ] {
-        let _ = writeln!(text, "#[path = {:?}]\npub mod {name};", src.join(path));
-    }
-    text
+    // Inside a module with a path, files find the modules below them where they really are.
+    format!(
+        "#![allow(warnings)]
+pub use sources::*;
+pub use tier::{{Tier, tier}};
+#[path = {src:?}]
+pub mod sources {{
+    pub mod dispatch;
+    pub mod harness;
+    pub mod parallel;
+    pub mod simd;
+    pub mod tier;
+}}
+"
+    )
 }
 
 fn main_source(modules: &str, calls: &str) -> String {

@@ -9,7 +9,7 @@ pub fn schedule(program: &Program, bytes: &[u8]) -> (Program, Vec<Action>) {
     let mut next = |n: usize| bytes.next().map(|byte| byte % n);
     let mut program = program.clone();
     let mut applied = Vec::new();
-    while let Some(kind) = next(9) {
+    while let Some(kind) = next(12) {
         let mut loops = Vec::new();
         program.walk(&mut |stmt| {
             if let Stmt::For(inner) = stmt {
@@ -55,6 +55,12 @@ pub fn schedule(program: &Program, bytes: &[u8]) -> (Program, Vec<Action>) {
                 axis,
                 factor: [2, 3, 8][other % 3],
             },
+            (9, _) => Action::Interchange { axis },
+            (10, _) => Action::Jam {
+                axis,
+                factor: [2, 3][other % 2],
+            },
+            (11, Some(buffer)) => Action::Privatize { buffer, axis },
             _ => Action::Split {
                 axis,
                 factor: [1, 4, 16][other % 3],

@@ -75,6 +75,23 @@ macro_rules! narrow_int {
     };
 }
 
+/// Defines loads of every second, third or fourth byte.
+macro_rules! strided_bytes {
+    ($($name:ident: $e:ident, $s:literal, $extend:ident;)*) => {
+        impl I32 {
+            unsafe_fns! {
+                $(
+                    #[doc = concat!("Every element of `", stringify!($e), "` number `", $s, " * i` from `ptr`, each as `i32`.")]
+                    ///
+                    /// # Safety
+                    /// The elements from the first to the last of them are readable.
+                    pub fn $name(ptr: *const $e) -> I32 { I32(narrow::$extend(narrow::every::<$s>(ptr.cast()))) }
+                )*
+            }
+        }
+    };
+}
+
 /// Defines the loads and stores of one 16-bit floating-point format, and their partial forms.
 macro_rules! narrow_float {
     ($name:literal, $load:ident, $load_partial:ident, $store:ident, $store_partial:ident, $widen:ident, $round:ident) => {
@@ -112,6 +129,14 @@ macro_rules! narrow_float {
 /// Defines every narrow access of a tier.
 macro_rules! narrow_memory {
     () => {
+        strided_bytes! {
+            load_u8_every2: u8, 2, from_u8;
+            load_u8_every3: u8, 3, from_u8;
+            load_u8_every4: u8, 4, from_u8;
+            load_i8_every2: i8, 2, from_i8;
+            load_i8_every3: i8, 3, from_i8;
+            load_i8_every4: i8, 4, from_i8;
+        }
         narrow_int!(
             i8,
             load_i8,

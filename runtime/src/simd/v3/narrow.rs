@@ -61,3 +61,48 @@ pub(super) mod partial {
         }
     }
 }
+
+/// Which of the bytes that [`every`] loads go where, for each of its loads.
+const fn picks<const S: usize>() -> [[i8; 16]; S] {
+    let mut picks = [[-1; 16]; S];
+    let mut lane = 0;
+    while lane < 8 {
+        let at = S * lane;
+        let load = if at / 8 < S - 1 { at / 8 } else { S - 1 };
+        picks[load][lane] = (at - start::<S>(load)) as i8;
+        lane += 1;
+    }
+    picks
+}
+
+/// Where load `load` of [`every`] starts: the last one ends with the last byte that is wanted.
+const fn start<const S: usize>(load: usize) -> usize {
+    if load + 1 < S {
+        8 * load
+    } else {
+        7 * S + 1 - 8
+    }
+}
+
+/// Bytes `0`, `S`, `2 * S` and so on, one for each lane.
+///
+/// # Safety
+/// The `7 * S + 1` bytes at `p` are readable.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c,bmi2,popcnt")]
+pub(super) unsafe fn every<const S: usize>(p: *const u8) -> __m128i {
+    let picks = const { picks::<S>() };
+    let mut all = _mm_setzero_si128();
+    for load in 0..S {
+        // SAFETY: every load lies between the first and the last byte that is wanted; the picks
+        // are an array of 16 bytes.
+        let (bytes, pick) = unsafe {
+            (
+                _mm_loadl_epi64(p.add(start::<S>(load)).cast()),
+                _mm_loadu_si128(picks[load].as_ptr().cast()),
+            )
+        };
+        all = _mm_or_si128(all, _mm_shuffle_epi8(bytes, pick));
+    }
+    all
+}
