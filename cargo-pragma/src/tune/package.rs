@@ -161,7 +161,6 @@ fn empty_manifest(kernel: &KernelSource, lifted: &Lifted, dependencies: Fingerpr
                 .map(|signature| signature.form.clone()),
             declines: lifted.program.declines(),
             swaps: lifted.swaps.clone(),
-            ..Interface::default()
         },
         artefacts: Vec::new(),
         devices: Vec::new(),
