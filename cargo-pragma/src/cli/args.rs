@@ -45,7 +45,7 @@ pub enum Command {
     /// List every kernel with its state
     List(ListArgs),
     /// Search faster kernels, prove them, vendor the winners
-    Tune(TuneArgs),
+    Tune(Box<TuneArgs>),
     /// Pack a tuning job for a host with a GPU and without Rust
     Bundle(BundleArgs),
     /// Vendor what tuning a bundle came to

@@ -454,9 +454,11 @@ mod tests {
             None,
         )
         .expect("a spec");
-        let mut ir = Program::default();
-        ir.name = "scale".to_owned();
-        ir.dims = dims.to_vec();
+        let ir = Program {
+            name: "scale".to_owned(),
+            dims: dims.to_vec(),
+            ..Program::default()
+        };
         let kernel = JobKernel::new(Part {
             package: "p",
             kernel: "scale",

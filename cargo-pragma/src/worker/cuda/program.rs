@@ -27,9 +27,20 @@ pub enum Value {
     Address(u64),
 }
 
+/// One launch with all its numbers.
+struct Launch {
+    /// Its place in the plan.
+    at: usize,
+    grid: [u32; 3],
+    block: [u32; 3],
+    /// Dynamic shared memory, bytes.
+    shared: u32,
+    args: Vec<[u8; 8]>,
+}
+
 /// Launches with all their numbers, ready to go.
 pub struct Prepared {
-    launches: Vec<(usize, [u32; 3], [u32; 3], u32, Vec<[u8; 8]>)>,
+    launches: Vec<Launch>,
     /// Scratch memory that must be zero before every run.
     zeroed: Vec<usize>,
     scratch: Vec<Memory>,
@@ -183,7 +194,13 @@ impl Program {
             }
             // A grid of no blocks is a launch that does nothing, and an error to the driver.
             if !grid.contains(&0) {
-                launches.push((at, grid, launch.block, shared, bytes));
+                launches.push(Launch {
+                    at,
+                    grid,
+                    block: launch.block,
+                    shared,
+                    args: bytes,
+                });
             }
         }
         Ok(Prepared {
@@ -206,7 +223,14 @@ impl Program {
         if let Some(fault) = &mut prepared.fault {
             fault.fill(0)?;
         }
-        for (at, grid, block, shared, args) in &prepared.launches {
+        for launch in &prepared.launches {
+            let Launch {
+                at,
+                grid,
+                block,
+                shared,
+                args,
+            } = launch;
             self.functions[*at].launch(*grid, *block, *shared, args)?;
         }
         Ok(())

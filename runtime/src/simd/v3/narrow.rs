@@ -93,13 +93,13 @@ const fn start<const S: usize>(load: usize) -> usize {
 pub(super) unsafe fn every<const S: usize>(p: *const u8) -> __m128i {
     let picks = const { picks::<S>() };
     let mut all = _mm_setzero_si128();
-    for load in 0..S {
+    for (load, pick) in picks.iter().enumerate() {
         // SAFETY: every load lies between the first and the last byte that is wanted; the picks
         // are an array of 16 bytes.
         let (bytes, pick) = unsafe {
             (
                 _mm_loadl_epi64(p.add(start::<S>(load)).cast()),
-                _mm_loadu_si128(picks[load].as_ptr().cast()),
+                _mm_loadu_si128(pick.as_ptr().cast()),
             )
         };
         all = _mm_or_si128(all, _mm_shuffle_epi8(bytes, pick));
