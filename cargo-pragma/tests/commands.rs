@@ -318,6 +318,8 @@ fn wrong_command_lines() {
     made.expect(&["list", "-p", "other"], 1)
         .mentions("no package `other`");
     made.expect(&["tune", "--engine", "llm"], 1)
+        .mentions("no model is chosen");
+    made.expect(&["tune", "--engine", "mcp"], 1)
         .mentions("not in this version");
     made.expect(&["tune", "--target", "x86-64-v5"], 1)
         .mentions("did you mean");

@@ -483,7 +483,7 @@ impl<'a> Run<'a> {
         let searched = self
             .lines
             .iter()
-            .filter(|line| line.outcome != "unliftable");
+            .filter(|line| line.outcome != "unliftable" && line.outcome != "failed");
         let proven = self.lines.iter().any(Line::is_proven);
         if searched.count() > 0 && !proven {
             let why = if self.budget_ended {

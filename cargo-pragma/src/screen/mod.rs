@@ -1,6 +1,6 @@
 //! Reading a kernel's source before a compiler does: what it may contain is listed, everything else is refused.
 //!
-//! Owns the walk over items, types and expressions; the lists of names are in [`names`]. A kernel that is refused here
+//! Owns the walk over items, types and expressions; the lists of names are in `names`. A kernel that is refused here
 //! may be harmless: the screen is the second wall, behind what running the kernel shows. It is not meant to stop writes
 //! through wild pointers, which the sandbox and the comparison of results are for.
 

@@ -24,20 +24,20 @@ pub mod shapes {
 pub struct Quant { pub d: f32, pub qs: [i8; 32] }
 pub struct Mixed { pub tag: u8, pub v: f32 }
 pub struct Grid<const C: usize> { pub w: usize, pub h: usize, pub px: Vec<f32> }
-impl<const C: usize> Grid<C> { pub fn half(&self, w: usize) -> Grid<C> { todo!() } }
+impl<const C: usize> Grid<C> { pub fn half(&self, w: usize) -> Grid<C> { unreachable!() } }
 pub struct Codes<const M: usize> { pub dim: usize, pub table: Vec<f32>, pub codes: Vec<[u8; M]> }
 impl<const M: usize> Codes<M> { pub fn scan(&self, q: &[f32], out: &mut [f32]) {} }
 pub struct Window<'a> { pub data: &'a [f32], pub step: usize }
 pub fn plain(x: &[f32], n: usize, out: &mut [f32]) -> f32 { 0.0 }
 pub fn generic<T: Real>(x: &[T], k: T, out: &mut [T]) {}
-pub fn sized<const N: usize, T>(x: &[[T; N]], taps: &[T; TAPS]) -> [T; N] { todo!() }
+pub fn sized<const N: usize, T>(x: &[[T; N]], taps: &[T; TAPS]) -> [T; N] { unreachable!() }
 pub fn points(src: &[[f32; 3]], rot: &[[f32; 3]; 3], dst: &mut [[f32; 3]]) -> Result<(), &'static str> { Ok(()) }
 pub fn optional(x: &[f32], bias: Option<&[f32]>, k: Option<f64>) -> Option<(usize, f32)> { None }
-pub fn taken((c, h): (usize, usize), _: f32, &k: &f32) -> (Vec<f32>, Vec<u32>) { todo!() }
+pub fn taken((c, h): (usize, usize), _: f32, &k: &f32) -> (Vec<f32>, Vec<u32>) { unreachable!() }
 pub fn gravity(bodies: &[shapes::Mass], eps: f64) -> Vec<shapes::P3> { vec![] }
 pub fn blur(src: &Grid<1>, edge: shapes::Edge) -> Vec<f32> { vec![] }
 pub fn quant(w: &[Quant], x: &[Quant], out: &mut [f32]) {}
-pub fn dense(u: &Array2<f64>, v: &mut Array<f32, Ix3>, w: ArrayView1<f32>) -> Array2<f64> { todo!() }
+pub fn dense(u: &Array2<f64>, v: &mut Array<f32, Ix3>, w: ArrayView1<f32>) -> Array2<f64> { unreachable!() }
 pub fn halves(x: &mut [f16], b: &[half::bf16]) {}
 pub fn waves(x: &mut [Complex<f32>], w: Complex64) {}
 pub fn window(w: Window<'_>, n: &mut u32) -> u32 { 0 }

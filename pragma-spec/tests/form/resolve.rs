@@ -12,11 +12,11 @@ impl Scene { pub fn hits(&self, rays: &[Ray], out: &mut [i32]) {} }
 pub struct Quant { pub d: f32, pub qs: [i8; 32] }
 pub enum Edge { Clamp, Zero }
 pub struct Grid<const C: usize> { pub w: usize, pub h: usize, pub px: Vec<f32> }
-impl<const C: usize> Grid<C> { pub fn half(&self, w: usize, h: usize) -> Grid<C> { todo!() } }
+impl<const C: usize> Grid<C> { pub fn half(&self, w: usize, h: usize) -> Grid<C> { unreachable!() } }
 pub fn quant(w: &[Quant], x: &[Quant], out: &mut [f32]) {}
-pub fn pool(hidden: ArrayView3<f32>, mask: ArrayView2<f32>) -> Array2<f32> { todo!() }
+pub fn pool(hidden: ArrayView3<f32>, mask: ArrayView2<f32>) -> Array2<f32> { unreachable!() }
 pub fn points(src: &[[f32; 3]], dst: &mut [[f32; 3]]) {}
-pub fn blur(src: &Grid<1>, edge: Edge, k: Option<f32>, bias: Option<&[f32]>) -> (Vec<f32>, Vec<u32>) { todo!() }
+pub fn blur(src: &Grid<1>, edge: Edge, k: Option<f32>, bias: Option<&[f32]>) -> (Vec<f32>, Vec<u32>) { unreachable!() }
 pub fn consts(x: &[f32], y: &[f32]) {}
 "#;
 
