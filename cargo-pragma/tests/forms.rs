@@ -198,7 +198,7 @@ fn the_state_is_kept() {
 }
 ",
     );
-    made.live(&["Gain.apply"], ("pub level: f32", "pub level: f64"));
+    made.live(&["Gain.apply"], ("pub calls: u32", "pub calls: u64"));
 }
 
 #[test]
