@@ -18,23 +18,6 @@ using isize = long long;
 using f32 = float;
 using f64 = double;
 
-// An element of a bf16 array: the upper half of an f32. Values are computed with as f32.
-struct bf16 {
-    u16 bits;
-};
-__device__ __forceinline__ f32 widen(bf16 value) { return __uint_as_float((u32)value.bits << 16); }
-// The nearest bf16, ties to even.
-__device__ __forceinline__ f32 round_bf16(f32 value) {
-    u32 bits = __float_as_uint(value);
-    if (value != value) return __uint_as_float((bits | 0x00400000u) & 0xffff0000u);
-    return __uint_as_float((bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u);
-}
-__device__ __forceinline__ bf16 narrow_bf16(f32 value) {
-    bf16 result;
-    result.bits = (u16)(__float_as_uint(round_bf16(value)) >> 16);
-    return result;
-}
-
 // Neighbouring elements that are read or written at once.
 template <class T, int N>
 struct alignas(sizeof(T) * N) Pack {
@@ -142,13 +125,13 @@ __device__ __forceinline__ T across_team(T value, T* slots, Combine combine) {
 extern "C" __global__ void __launch_bounds__(64) layer_norm_bf16_r(
     usize rows,
     usize d,
-    const bf16* __restrict__ x,
-    bf16* __restrict__ out) {
+    const u16* __restrict__ x,
+    u16* __restrict__ out) {
     const u32 rank = threadIdx.x;
     const usize row = blockIdx.x;
     const usize r = row;
     f32 mean = 0.0f;
-    Pack<bf16, 4> x_row[1];
+    Pack<u16, 4> x_row[1];
     #pragma unroll
     for (int item = 0; item < 1; item++) {
         const usize i_first = (item * 64 + rank) * 4;
@@ -164,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(64) layer_norm_bf16_r(
             #pragma unroll
             for (int lane = 0; lane < 4; lane++) {
                 const usize i = i_first + lane;
-                mean_part = mean_part + widen(x_row[item].at[lane]);
+                mean_part = mean_part + __uint_as_float((u32)x_row[item].at[lane] << 16);
             }
         }
     }
@@ -182,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(64) layer_norm_bf16_r(
             #pragma unroll
             for (int lane = 0; lane < 4; lane++) {
                 const usize j = j_first + lane;
-                const f32 centred = widen(x_row[item].at[lane]) - mean;
+                const f32 centred = __uint_as_float((u32)x_row[item].at[lane] << 16) - mean;
                 var_part = var_part + centred * centred;
             }
         }
@@ -192,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(64) layer_norm_bf16_r(
         across_team<64>(var_part, var_slots, [](f32 a, f32 b) { return a + b; });
     var = var + var_total;
     const f32 scale = 1.0f / sqrtf(var / (f32)d + 1e-5f);
-    Pack<bf16, 4> out_row[1];
+    Pack<u16, 4> out_row[1];
     #pragma unroll
     for (int item = 0; item < 1; item++) {
         const usize k_first = (item * 64 + rank) * 4;
@@ -200,7 +183,9 @@ extern "C" __global__ void __launch_bounds__(64) layer_norm_bf16_r(
             #pragma unroll
             for (int lane = 0; lane < 4; lane++) {
                 const usize k = k_first + lane;
-                out_row[item].at[lane] = narrow_bf16(round_bf16((widen(x_row[item].at[lane]) - mean) * scale));
+                const u32 half_8 = __float_as_uint((__uint_as_float((u32)x_row[item].at[lane] << 16) - mean) * scale);
+                const u32 half_9 = half_8 & 2147483647u;
+                out_row[item].at[lane] = (u16)((half_9 > 2139095040u ? 32704u : half_9 + 32767u + (half_9 >> 16 & 1u) >> 16) | half_8 >> 16 & 32768u);
             }
             store_pack<4>(out + (d * r + k_first), out_row[item]);
         }
@@ -226,23 +211,6 @@ using usize = unsigned long long;
 using isize = long long;
 using f32 = float;
 using f64 = double;
-
-// An element of a bf16 array: the upper half of an f32. Values are computed with as f32.
-struct bf16 {
-    u16 bits;
-};
-__device__ __forceinline__ f32 widen(bf16 value) { return __uint_as_float((u32)value.bits << 16); }
-// The nearest bf16, ties to even.
-__device__ __forceinline__ f32 round_bf16(f32 value) {
-    u32 bits = __float_as_uint(value);
-    if (value != value) return __uint_as_float((bits | 0x00400000u) & 0xffff0000u);
-    return __uint_as_float((bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u);
-}
-__device__ __forceinline__ bf16 narrow_bf16(f32 value) {
-    bf16 result;
-    result.bits = (u16)(__float_as_uint(round_bf16(value)) >> 16);
-    return result;
-}
 
 // Neighbouring elements that are read or written at once.
 template <class T, int N>
@@ -351,14 +319,14 @@ __device__ __forceinline__ T across_team(T value, T* slots, Combine combine) {
 extern "C" __global__ void __launch_bounds__(128) layer_norm_bf16_r(
     usize rows,
     usize d,
-    const bf16* __restrict__ x,
-    bf16* __restrict__ out) {
+    const u16* __restrict__ x,
+    u16* __restrict__ out) {
     const u32 rank = threadIdx.x % 32;
     const usize row = (usize)blockIdx.x * 4 + threadIdx.x / 32;
     if (row >= rows) return;
     const usize r = row;
     f32 mean = 0.0f;
-    Pack<bf16, 8> x_row[1];
+    Pack<u16, 8> x_row[1];
     #pragma unroll
     for (int item = 0; item < 1; item++) {
         const usize i_first = (item * 32 + rank) * 8;
@@ -374,7 +342,7 @@ extern "C" __global__ void __launch_bounds__(128) layer_norm_bf16_r(
             #pragma unroll
             for (int lane = 0; lane < 8; lane++) {
                 const usize i = i_first + lane;
-                mean_part = mean_part + widen(x_row[item].at[lane]);
+                mean_part = mean_part + __uint_as_float((u32)x_row[item].at[lane] << 16);
             }
         }
     }
@@ -391,7 +359,7 @@ extern "C" __global__ void __launch_bounds__(128) layer_norm_bf16_r(
             #pragma unroll
             for (int lane = 0; lane < 8; lane++) {
                 const usize j = j_first + lane;
-                const f32 centred = widen(x_row[item].at[lane]) - mean;
+                const f32 centred = __uint_as_float((u32)x_row[item].at[lane] << 16) - mean;
                 var_part = var_part + centred * centred;
             }
         }
@@ -400,7 +368,7 @@ extern "C" __global__ void __launch_bounds__(128) layer_norm_bf16_r(
         across_team<32>(var_part, (f32*)nullptr, [](f32 a, f32 b) { return a + b; });
     var = var + var_total;
     const f32 scale = 1.0f / sqrtf(var / (f32)d + 1e-5f);
-    Pack<bf16, 8> out_row[1];
+    Pack<u16, 8> out_row[1];
     #pragma unroll
     for (int item = 0; item < 1; item++) {
         const usize k_first = (item * 32 + rank) * 8;
@@ -408,7 +376,9 @@ extern "C" __global__ void __launch_bounds__(128) layer_norm_bf16_r(
             #pragma unroll
             for (int lane = 0; lane < 8; lane++) {
                 const usize k = k_first + lane;
-                out_row[item].at[lane] = narrow_bf16(round_bf16((widen(x_row[item].at[lane]) - mean) * scale));
+                const u32 half_8 = __float_as_uint((__uint_as_float((u32)x_row[item].at[lane] << 16) - mean) * scale);
+                const u32 half_9 = half_8 & 2147483647u;
+                out_row[item].at[lane] = (u16)((half_9 > 2139095040u ? 32704u : half_9 + 32767u + (half_9 >> 16 & 1u) >> 16) | half_8 >> 16 & 32768u);
             }
             store_pack<8>(out + (d * r + k_first), out_row[item]);
         }

@@ -160,11 +160,12 @@ impl Spell<'_> {
         self.expr(expr).text
     }
 
-    /// A loop bound: bare numbers need no suffix there.
+    /// A loop bound, to stand as any operand: sizes are multiplied, divided and cast. Bare numbers
+    /// need no suffix there.
     pub fn bound(&self, expr: &Expr) -> String {
         match expr {
             Expr::Const(Const::Int(_, value)) => value.to_string(),
-            other => self.expr(other).at(Bind::Sum),
+            other => self.expr(other).at(Bind::Postfix),
         }
     }
 
